@@ -1,0 +1,1 @@
+"""See and measure what every attention head of a transformer writes."""

@@ -1,0 +1,41 @@
+"""Every error that a user can meet, as one tree.
+
+A message says what is wrong, where, and what to do next. Commands print it on one line and end with
+`exit_code`: 2 when the input was wrong, 1 when the run failed.
+"""
+
+
+class HeadscopeError(Exception):
+    """The root: catch this to catch whatever headscope raises on purpose."""
+
+    exit_code = 2
+
+
+class CorpusError(HeadscopeError):
+    """A corpus cannot be read, or holds nothing that can be analysed."""
+
+
+class ModelError(HeadscopeError):
+    """A model cannot be found or loaded."""
+
+
+class TapError(HeadscopeError):
+    """The head outputs of a model cannot be had, or do not pass the self-check."""
+
+
+class SettingsError(HeadscopeError):
+    """An option has a value that means nothing."""
+
+
+class RunError(HeadscopeError):
+    """A run folder is missing, damaged, or holds something else."""
+
+
+class MergeError(RunError):
+    """Runs that do not belong together."""
+
+
+class MeasurementError(HeadscopeError):
+    """The model gave numbers that cannot be measured (NaN or infinity)."""
+
+    exit_code = 1

@@ -1,0 +1,1 @@
+"""Text in, windows out: corpus readers, sentences, windows. No torch in here."""
