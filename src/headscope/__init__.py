@@ -1,1 +1,48 @@
-"""See and measure what every attention head of a transformer writes."""
+"""See and measure what every attention head of a transformer writes.
+
+    import headscope as hs
+
+    run = hs.analyze("demo", "demo")     # or a model and a corpus of yours
+    run.heads                            # a row per layer and head, a column per measure
+
+Names are looked up when they are used: `import headscope` brings in neither torch nor
+transformers.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headscope.analyze import analyze
+    from headscope.errors import HeadscopeError
+    from headscope.merge import merge
+    from headscope.models.load import load_model
+    from headscope.run import Run, open_run
+
+__version__ = version("headscope")
+
+_HOMES = {
+    "HeadscopeError": "headscope.errors",
+    "Run": "headscope.run",
+    "analyze": "headscope.analyze",
+    "load_model": "headscope.models.load",
+    "merge": "headscope.merge",
+    "open_run": "headscope.run",
+}
+
+__all__ = ["HeadscopeError", "Run", "__version__", "analyze", "load_model", "merge", "open_run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'headscope' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    # Kept under its name: `headscope.analyze` is the function even once the module of that name
+    # has been imported as an attribute of the package.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

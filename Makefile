@@ -1,0 +1,42 @@
+# make demo    set up, analyse the demo corpus with the demo model, print the findings
+# make test    set up, run the tests
+# make check   set up, run what CI checks before the tests: format, lint, types, layers
+# make bench   set up, measure speed and memory (minutes)
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test check bench clean
+
+demo: $(VENV)/.demo
+	$(BIN)/headscope analyze
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/forward_ratio.py
+
+clean:
+	rm -rf $(VENV) runs dist build
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "installing headscope and the demo model (once, a few minutes)"
+	$(PIP) -e '.[demo]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "installing headscope and what its tests need (once, a few minutes)"
+	$(PIP) -e '.[demo,dev]'
+	touch $(VENV)/.demo $@

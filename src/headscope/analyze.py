@@ -1,0 +1,252 @@
+"""The main path: a corpus and a model in, a run folder out.
+
+    corpus -> windows -> shards of work -> rows and sums on disk -> results -> report
+
+Read it from the top: `analyze` is the whole of it. A killed run goes on where it stopped when the
+same call is made again: shards that are there are not done twice, and nothing else is remembered.
+"""
+
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headscope.errors import RunError, SettingsError
+from headscope.measure_windows import measure_windows
+from headscope.models.load import load_model
+from headscope.models.loaded import LoadedModel
+from headscope.models.site import AttentionSite
+from headscope.prepare import CorpusRequest, corpus_hash, prepare_windows, read_windows
+from headscope.progress import Progress, ProgressBars
+from headscope.run import Run
+from headscope.runs.lock import only_writer
+from headscope.runs.manifest import (
+    CorpusRecord,
+    Manifest,
+    ModelRecord,
+    SiteRecord,
+    differences,
+)
+from headscope.settings import PairRule, Settings, SimilarityVariant
+
+_COMPUTING_PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "nupunkt")
+"""Packages whose version can change a number."""
+
+
+def analyze(
+    model: str | Path | Any = "demo",
+    corpus: str | Path | Sequence[str | Path] = "demo",
+    *,
+    texts: int | None = None,
+    out: str | Path | None = None,
+    window: int = 128,
+    min_tokens: int = 16,
+    layers: Sequence[int] | None = None,
+    similarity: SimilarityVariant = "raw",
+    pairs: str = "top:0.01",
+    attention_threshold: float = 0.3,
+    special_tokens: bool = False,
+    text_column: str = "text",
+    id_column: str | None = None,
+    label_column: str | None = None,
+    batch_tokens: int = 2048,
+    shard_windows: int = 256,
+    dtype: str = "float32",
+    device: str = "cpu",
+    allow_pickle: bool = False,
+    trust_remote_code: bool = False,
+    progress: bool | Progress = True,
+) -> Run:
+    """The run that measures every head of a model over a corpus.
+
+    `model` is `demo`, a hub id, a local folder or a loaded transformers model; `corpus` one or
+    more of `demo`, a file, a folder, `-`, `hf:NAME`. `texts` limits the windows. An unfinished run
+    of the same model, corpus and settings in `out` is resumed; another run there is refused.
+    """
+    settings = Settings(
+        window_tokens=window,
+        min_tokens=min_tokens,
+        similarity=similarity,
+        pairs=PairRule.parse(pairs),
+        attention_threshold=attention_threshold,
+        special_tokens=special_tokens,
+        layers=None if layers is None else tuple(layers),
+        shard_windows=shard_windows,
+        batch_tokens=batch_tokens,
+    )
+    if texts is not None and texts < 1:
+        raise SettingsError(f"texts: {texts} is too few; ask for at least 1")
+    sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    request = CorpusRequest(
+        tuple(str(source) for source in sources), texts, text_column, id_column, label_column
+    )
+    with ExitStack() as stack:
+        bars = ProgressBars() if progress is True else progress or Progress()
+        stack.enter_context(bars)
+        bars.stage("loading the model", total=1)
+        loaded = load_model(
+            model,
+            dtype=dtype,
+            device=device,
+            allow_pickle=allow_pickle,
+            trust_remote_code=trust_remote_code,
+        )
+        bars.advance()
+        folder = Path(out) if out is not None else default_folder(loaded.name, request)
+        _refuse_foreign_folder(folder)
+        stack.enter_context(only_writer(folder))
+        return _analyze(loaded, request, settings, folder, bars)
+
+
+def _analyze(
+    model: LoadedModel,
+    request: CorpusRequest,
+    settings: Settings,
+    folder: Path,
+    bars: Progress,
+) -> Run:
+    sites = _sites_asked_for(model, settings.layers)
+    manifest = _manifest(model, request, settings, sites, folder, bars)
+    run = Run(folder, manifest)
+    _measure_missing_shards(run, model, sites, bars)
+    bars.stage("reducing", total=1)
+    run.reduce()
+    run.report()
+    bars.advance()
+    return run
+
+
+def _manifest(
+    model: LoadedModel,
+    request: CorpusRequest,
+    settings: Settings,
+    sites: Sequence[AttentionSite],
+    folder: Path,
+    bars: Progress,
+) -> Manifest:
+    """The manifest in the folder, if it is of this very run; otherwise a new one."""
+    if (folder / "manifest.json").exists():
+        return _resumed(model, request, settings, sites, folder)
+    bars.stage("cutting windows", total=request.texts)
+    if model.tokenizer is None:
+        raise SettingsError(f"{model.name} reads no text: analyze measures models of text")
+    corpus = prepare_windows(request, model.tokenizer, settings, folder, bars.advance)
+    manifest = _new_manifest(model, corpus, settings, sites)
+    manifest.write(folder)
+    return manifest
+
+
+def _resumed(
+    model: LoadedModel,
+    request: CorpusRequest,
+    settings: Settings,
+    sites: Sequence[AttentionSite],
+    folder: Path,
+) -> Manifest:
+    there = Manifest.read(folder)
+    asked = _new_manifest(model, there.corpus, settings, sites)
+    different = differences(there, asked, corpus=False)
+    if request.texts != there.corpus.texts_asked:
+        different.append(f"texts: {there.corpus.texts_asked} / {request.texts}")
+    if not different and corpus_hash(request, there.corpus.documents) != there.corpus.hash:
+        different.append(f"corpus: {', '.join(there.corpus.sources)} / {request}")
+    if different:
+        raise RunError(
+            f"{folder} holds another run ({'; '.join(different)}); "
+            "choose another --out, or delete that folder"
+        )
+    return there
+
+
+def _measure_missing_shards(
+    run: Run, model: LoadedModel, sites: Sequence[AttentionSite], bars: Progress
+) -> None:
+    corpus, settings = run.manifest.corpus, run.manifest.settings
+    shards = range(run.manifest.shards)
+    missing = [number for number in shards if not run.shards.is_whole(number)]
+    done = sum(corpus.shard_texts[number] for number in shards if number not in missing)
+    bars.stage("texts", total=corpus.windows, done=done)
+    for number in missing:
+        windows = read_windows(run.folder, number, corpus.window_hashes[number])
+        shard = measure_windows(
+            model,
+            windows,
+            settings,
+            sites=sites,
+            first_text=sum(corpus.shard_texts[:number]),
+            on_texts=bars.advance,
+        )
+        run.shards.write(number, shard)
+
+
+def _sites_asked_for(
+    model: LoadedModel, layers: tuple[int, ...] | None
+) -> tuple[AttentionSite, ...]:
+    if layers is None:
+        return model.sites
+    deepest = max(site.layer for site in model.sites)
+    if unknown := [layer for layer in layers if layer > deepest]:
+        raise SettingsError(
+            f"layers: {model.name} has layers 1 to {deepest}, not {', '.join(map(str, unknown))}"
+        )
+    return tuple(site for site in model.sites if site.layer in layers)
+
+
+def _new_manifest(
+    model: LoadedModel,
+    corpus: CorpusRecord,
+    settings: Settings,
+    sites: Sequence[AttentionSite],
+) -> Manifest:
+    return Manifest(
+        model=ModelRecord(
+            name=model.name,
+            architecture=model.architecture,
+            revision=model.revision,
+            weights_hash=model.weights_hash,
+            tokenizer_hash=model.tokenizer.fingerprint if model.tokenizer else "",
+            dtype=str(model.dtype).removeprefix("torch."),
+            device=str(model.device),
+            parameters=model.n_parameters,
+            sites=tuple(
+                SiteRecord(s.stack, s.layer, s.name, s.heads, s.d_head, s.causal, s.tier)
+                for s in sites
+            ),
+        ),
+        corpus=corpus,
+        settings=settings,
+        packages={name: version(name) for name in _COMPUTING_PACKAGES},
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        threads=torch.get_num_threads(),
+    )
+
+
+def default_folder(model_name: str, request: CorpusRequest) -> Path:
+    """Where a run goes when no folder is named: runs/demo, runs/MODEL-CORPUS."""
+    names = [Path(model_name).name, *(Path(source).name for source in request.sources)]
+    if names == ["demo", "demo"]:
+        names = ["demo"]
+    return Path("runs") / re.sub(r"[^\w.-]+", "-", "-".join(names)).strip("-.")
+
+
+def _refuse_foreign_folder(folder: Path) -> None:
+    """Only an empty folder, a run, or the remains of a run that never got its manifest will do."""
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder} is a file; choose a folder with --out")
+    if not folder.exists() or (folder / "manifest.json").exists():
+        return
+    foreign = sorted(
+        entry.name
+        for entry in folder.iterdir()
+        if entry.name not in ("windows", ".lock") and not entry.name.endswith(".part")
+    )
+    if foreign:
+        raise RunError(
+            f"{folder} is not a run and not empty (it holds {', '.join(foreign[:3])}); "
+            "choose another --out"
+        )

@@ -1,0 +1,5 @@
+"""The command line: one file a command, each thin: parse, call one function, say what was written."""
+
+from headscope.cli.app import main
+
+__all__ = ["main"]

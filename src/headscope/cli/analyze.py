@@ -1,0 +1,129 @@
+"""`headscope analyze`: measure every head of a model over a corpus."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headscope.cli.options import AllowPickle, Device, Dtype, Json, ModelOption, Quiet, TrustRemoteCode
+from headscope.cli.tables import print_findings
+from headscope.errors import SettingsError
+
+
+def analyze_command(
+    model: ModelOption = "demo",
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--corpus",
+            "-c",
+            metavar="FILE|DIR|-",
+            help="[b]demo[/b], a file (.txt .md .jsonl .csv .tsv .parquet .conllu, also .gz), a "
+            "folder, - for standard input, or hf:NAME. May be given several times.",
+        ),
+    ] = None,
+    texts: Annotated[
+        int | None, typer.Option("--texts", "-n", help="At most so many windows; all by default.")
+    ] = None,
+    window: Annotated[
+        int, typer.Option(help="Tokens of a window, special tokens included.")
+    ] = 128,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Run folder. An unfinished run there is resumed."),
+    ] = None,
+    layers: Annotated[
+        str | None, typer.Option(help="Only these layers, from 1, such as 1,6,11.")
+    ] = None,
+    similarity: Annotated[str, typer.Option(help="raw, centred or cosine.")] = "raw",
+    pairs: Annotated[
+        str,
+        typer.Option(help="High-similarity pairs: top:SHARE of a text's pairs or max:FRACTION."),
+    ] = "top:0.01",
+    attention_threshold: Annotated[
+        float, typer.Option(help="Scaled column mass from which a token has high attention.")
+    ] = 0.3,
+    special_tokens: Annotated[
+        bool, typer.Option("--special-tokens", help="Let special tokens form pairs.")
+    ] = False,
+    min_tokens: Annotated[
+        int, typer.Option(help="Leave out windows with fewer tokens than this.")
+    ] = 16,
+    text_column: Annotated[str, typer.Option(help="Column of tables that holds the text.")] = "text",
+    id_column: Annotated[
+        str | None, typer.Option(help="Column of tables that names the document.")
+    ] = None,
+    label_column: Annotated[
+        str | None, typer.Option(help="Column of tables that names the domain.")
+    ] = None,
+    batch_tokens: Annotated[
+        int, typer.Option(help="Tokens that go through the model at once.")
+    ] = 2048,
+    dtype: Dtype = "float32",
+    device: Device = "cpu",
+    allow_pickle: AllowPickle = False,
+    trust_remote_code: TrustRemoteCode = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure what every head of a model writes, over a corpus.
+
+    Without options: the demo model over the demo corpus, into runs/demo.
+    """
+    from headscope.analyze import analyze
+
+    try:
+        run = analyze(
+            model,
+            corpus or ["demo"],
+            texts=texts,
+            out=out,
+            window=window,
+            min_tokens=min_tokens,
+            layers=None if layers is None else _layer_numbers(layers),
+            similarity=similarity,  # type: ignore[arg-type]  # checked by Settings
+            pairs=pairs,
+            attention_threshold=attention_threshold,
+            special_tokens=special_tokens,
+            text_column=text_column,
+            id_column=id_column,
+            label_column=label_column,
+            batch_tokens=batch_tokens,
+            dtype=dtype,
+            device=device,
+            allow_pickle=allow_pickle,
+            trust_remote_code=trust_remote_code,
+            progress=not quiet,
+        )
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            "headscope: interrupted; finished shards are kept: "
+            "run the same command again to go on\n"
+        )
+        raise typer.Exit(130) from None
+    if as_json:
+        typer.echo(
+            json.dumps(
+                {
+                    "run": str(run.folder),
+                    "texts": run.manifest.corpus.windows,
+                    "layers": json.loads(run.layers.to_json(orient="records")),
+                }
+            )
+        )
+        return
+    print_findings(run)
+    if not quiet:
+        typer.echo(f"run     {run.folder}")
+        typer.echo(f"report  {run.folder / 'report.html'}")
+
+
+def _layer_numbers(text: str) -> list[int]:
+    try:
+        return [int(number) for number in text.split(",")]
+    except ValueError:
+        raise SettingsError(
+            f"layers: {text!r} is not a list of numbers such as 1,6,11"
+        ) from None

@@ -1,0 +1,1 @@
+"""`headscope doctor`: what works on this machine, and how a model is read."""

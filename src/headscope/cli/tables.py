@@ -1,0 +1,32 @@
+"""Tables on standard output."""
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from headscope.measures.tables import layer_table
+from headscope.report.findings import FINDINGS, findings_rows
+from headscope.run import Run
+
+
+def print_findings(run: Run) -> None:
+    """The findings of a run, a table for each attention stack."""
+    corpus, model = run.manifest.corpus, run.manifest.model
+    console = Console(highlight=False)
+    for stack, dataset in run.stacks.items():
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            title=escape(
+                f"{model.name}, {stack}: {corpus.windows:,} texts of "
+                f"{', '.join(corpus.sources)}"
+            ),
+            title_justify="left",
+            caption="expected: the same share among all pairs of the text at the same distances",
+            caption_justify="left",
+        )
+        for finding in FINDINGS:
+            table.add_column(finding.title, justify="right")
+        for row in findings_rows(layer_table(dataset)):
+            table.add_row(*row)
+        console.print(table)

@@ -1,0 +1,32 @@
+"""The context similarity matrix of a head: C = Z Z', with a zero diagonal."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from headscope.settings import SimilarityVariant
+
+
+def similarity(
+    head_output: Float[Tensor, "batch head token d_head"],
+    variant: SimilarityVariant,
+    counted: Bool[Tensor, "batch token"],
+) -> Float[Tensor, "batch head token token"]:
+    """Scalar products between the vectors that a head writes for the tokens of a text.
+
+    `raw` keeps vector size, as the paper does. `centred` first subtracts the mean vector of the
+    `counted` tokens of the text: raw similarities of many heads are ruled by that one direction.
+    `cosine` divides by the lengths of both vectors. The diagonal is zero in all three.
+
+    Source: arXiv 2512.21956, section 2.
+    """
+    vectors = head_output.float() if head_output.dtype != torch.float64 else head_output
+    if variant == "centred":
+        weight = counted.to(vectors.dtype)[:, None, :, None]
+        mean = (vectors * weight).sum(2, keepdim=True) / weight.sum(2, keepdim=True).clamp_min(1)
+        vectors = vectors - mean
+    elif variant == "cosine":
+        vectors = torch.nn.functional.normalize(vectors, dim=-1)
+    product = vectors @ vectors.mT
+    product.diagonal(dim1=-2, dim2=-1).zero_()
+    return product

@@ -1,0 +1,28 @@
+"""The measures, each a value: what it is, how it is reduced, its unit, and when it misleads."""
+
+from headscope.measures.attention_share import (
+    FIRST_ATTENTION,
+    SEPARATOR_ATTENTION,
+    SPECIAL_ATTENTION,
+)
+from headscope.measures.focal import FOCAL_CONCENTRATION, FOCAL_EXCLUSIVENESS
+from headscope.measures.mask_agreement import HIGH_ATTENTION_TOKENS, MASK_AGREEMENT
+from headscope.measures.mean_distance import MEAN_DISTANCE
+from headscope.measures.measure import TEXTS, Measure
+from headscope.measures.repetition import REPETITION
+from headscope.measures.same_sentence import SAME_SENTENCE
+
+MEASURES: tuple[Measure, ...] = (
+    MEAN_DISTANCE,
+    SAME_SENTENCE,
+    REPETITION,
+    FOCAL_CONCENTRATION,
+    FOCAL_EXCLUSIVENESS,
+    SEPARATOR_ATTENTION,
+    SPECIAL_ATTENTION,
+    FIRST_ATTENTION,
+    HIGH_ATTENTION_TOKENS,
+    MASK_AGREEMENT,
+)
+
+__all__ = ["MEASURES", "TEXTS", "Measure"]

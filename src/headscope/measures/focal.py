@@ -1,0 +1,36 @@
+"""Whether a head gathers around one token, and whether other heads choose the same."""
+
+from headscope.measures.measure import Measure
+
+FOCAL_CONCENTRATION = Measure(
+    name="focal_concentration",
+    title="focal concentration",
+    unit="share of pair elements",
+    numerator="focal_elements",
+    denominator="pairs",
+    scale=0.5,  # a pair has two elements
+    definition=(
+        "The focal token of a head in a text is the one that occurs most among the elements of its "
+        "high-similarity pairs; this is the share of the elements that it makes up."
+    ),
+    misleads=(
+        "A token with many occurrences in the text gathers more pairs without any preference of "
+        "the head; one token bound to all others reaches 0.5 at most."
+    ),
+)
+
+FOCAL_EXCLUSIVENESS = Measure(
+    name="focal_exclusiveness",
+    title="focal exclusiveness",
+    unit="1 / heads that share it",
+    numerator="focal_exclusiveness",
+    denominator="focal_texts",
+    definition=(
+        "1 over the number of heads of the layer that have the same focal token in a text. Over "
+        "the heads of a layer it adds up to the number of distinct focal tokens."
+    ),
+    misleads=(
+        "Heads that choose at random differ too: an untrained model has about 10 distinct focal "
+        "tokens over 12 heads. Judge it against the untrained model."
+    ),
+)

@@ -1,0 +1,126 @@
+"""Several runs made into one: parts of one run, or runs over different texts."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pyarrow as pa
+
+from headscope.errors import MergeError, RunError
+from headscope.run import Run, open_run
+from headscope.runs.files import write_whole
+from headscope.runs.lock import only_writer
+from headscope.runs.manifest import CorpusRecord, differences
+from headscope.runs.shards import Shard
+
+
+def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
+    """The run that holds the shards of all of `folders`, written to `out`.
+
+    Runs must agree in model, settings and versions. Runs over the same windows are parts of one
+    run: each shard is taken from whichever has it. Runs over different texts are put one after
+    the other, and must be finished.
+    """
+    if len(folders) < 2:
+        raise MergeError("merge needs two runs or more; one run is what it is already")
+    runs = [open_run(folder) for folder in folders]
+    for one, other in combinations(runs, 2):
+        _refuse_if_different(one, other)
+    target = Path(out)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise MergeError(f"{target} is there already; choose another --out")
+    parts_of_one = len({run.manifest.corpus.hash for run in runs}) == 1
+    plan = _union(runs) if parts_of_one else _concatenation(runs)
+    with only_writer(target):
+        return _write(plan, runs, parts_of_one, target)
+
+
+_Plan = list[tuple[Run, int]]
+"""For each shard of the merged run, the run it comes from and its number there."""
+
+
+def _union(runs: Sequence[Run]) -> _Plan:
+    plan: _Plan = []
+    for number in range(runs[0].manifest.shards):
+        having = [run for run in runs if run.shards.is_whole(number)]
+        if not having:
+            raise MergeError(
+                f"shard {number} is in none of the runs; finish one of them with analyze first"
+            )
+        plan.append((having[0], number))
+    return plan
+
+
+def _concatenation(runs: Sequence[Run]) -> _Plan:
+    for run in runs:
+        if run.shards_done < run.manifest.shards:
+            raise MergeError(
+                f"{run.folder} has {run.shards_done} of {run.manifest.shards} shards; "
+                "finish it with analyze first"
+            )
+    for one, other in combinations(runs, 2):
+        ours, theirs = one.manifest.corpus, other.manifest.corpus
+        if ours.hash == theirs.hash or set(ours.window_hashes) & set(theirs.window_hashes):
+            raise MergeError(
+                f"{one.folder} and {other.folder} hold the same texts, which would count twice; "
+                "merge runs over different texts"
+            )
+    return [(run, number) for run in runs for number in range(run.manifest.shards)]
+
+
+def _write(plan: _Plan, runs: Sequence[Run], parts_of_one: bool, target: Path) -> Run:
+    manifest = runs[0].manifest
+    if not parts_of_one:
+        manifest = replace(manifest, corpus=_joined([run.manifest.corpus for run in runs]))
+    merged = Run(target, manifest)
+    first_text = 0
+    for number, (run, number_there) in enumerate(plan):
+        windows = run.folder / "windows" / f"{number_there:05d}.parquet"
+        write_whole(target / "windows" / f"{number:05d}.parquet", _bytes_of(windows))
+        merged.shards.write(number, _renumbered(run.shards.read(number_there), first_text))
+        first_text += manifest.corpus.shard_texts[number]
+    # The manifest comes last: a merge that was cut short leaves no folder that looks like a run.
+    manifest.write(target)
+    merged.reduce()
+    merged.report()
+    return merged
+
+
+def _renumbered(shard: Shard, first_text: int) -> Shard:
+    """The shard with its texts numbered from `first_text`."""
+    text = shard.rows["text"].to_numpy()
+    if not len(text) or text[0] == first_text:
+        return shard
+    numbers = pa.array(text - text[0] + first_text)
+    at = shard.rows.column_names.index("text")
+    return Shard(shard.rows.set_column(at, "text", numbers), shard.arrays)
+
+
+def _joined(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
+    return replace(
+        corpora[0],
+        sources=tuple(source for corpus in corpora for source in corpus.sources),
+        documents=sum(corpus.documents for corpus in corpora),
+        hash=hashlib.sha256("".join(corpus.hash for corpus in corpora).encode()).hexdigest(),
+        windows=sum(corpus.windows for corpus in corpora),
+        window_hashes=tuple(h for corpus in corpora for h in corpus.window_hashes),
+        shard_texts=tuple(n for corpus in corpora for n in corpus.shard_texts),
+        texts_asked=None,
+    )
+
+
+def _refuse_if_different(one: Run, other: Run) -> None:
+    if different := differences(one.manifest, other.manifest, corpus=False):
+        raise MergeError(
+            f"cannot merge {one.folder} and {other.folder}: they differ in {'; '.join(different)}; "
+            "merge only runs made with the same model and settings"
+        )
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise RunError(f"cannot read {path}: {error.strerror}; analyse that run again") from error

@@ -1,0 +1,118 @@
+"""The windows of a corpus, cut once and kept in the run folder, one Parquet file a shard.
+
+They are what every later step reads: the model, whichever worker runs it, and the report, which
+shows texts without a tokenizer at hand.
+"""
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from headscope.errors import CorpusError, RunError
+from headscope.runs.files import sha256_of, write_whole
+from headscope.runs.manifest import CorpusRecord
+from headscope.settings import Settings
+from headscope.text.corpus import read_corpus
+from headscope.text.document import Document
+from headscope.text.fingerprint import CorpusHasher
+from headscope.text.window_store import windows_from_table, windows_to_table
+from headscope.text.windows import Window, WindowTokenizer, iter_windows
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRequest:
+    """The texts that a user asks for."""
+
+    sources: tuple[str, ...]
+    texts: int | None = None
+    """How many windows at the most; None for all."""
+    text_column: str = "text"
+    id_column: str | None = None
+    label_column: str | None = None
+
+    def documents(self) -> Iterator[Document]:
+        """The documents, in the order of the corpus."""
+        return read_corpus(
+            self.sources,
+            text_column=self.text_column,
+            id_column=self.id_column,
+            label_column=self.label_column,
+        )
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """Which columns of a table hold text, id and label."""
+        return {"text": self.text_column, "id": self.id_column, "label": self.label_column}
+
+    def __str__(self) -> str:
+        return ", ".join(self.sources)
+
+
+def prepare_windows(
+    request: CorpusRequest,
+    tokenizer: WindowTokenizer,
+    settings: Settings,
+    folder: Path,
+    on_windows: Callable[[int], None] = lambda windows: None,
+) -> CorpusRecord:
+    """What the corpus is, after its windows were written to `folder/windows`."""
+    hasher = CorpusHasher()
+    windows = iter_windows(
+        request.documents(),
+        tokenizer,
+        window_tokens=settings.window_tokens,
+        min_tokens=settings.min_tokens,
+        limit=request.texts,
+        on_document=hasher.add,
+    )
+    hashes: list[str] = []
+    shard_texts: list[int] = []
+    while shard := list(islice(windows, settings.shard_windows)):
+        hashes.append(_write(folder, len(hashes), shard))
+        shard_texts.append(len(shard))
+        on_windows(len(shard))
+    if not shard_texts:
+        raise CorpusError(
+            f"corpus {request}: {hasher.documents} documents, none with {settings.min_tokens} "
+            "tokens; lower --min-tokens or choose another corpus"
+        )
+    return CorpusRecord(
+        sources=request.sources,
+        columns=request.columns,
+        documents=hasher.documents,
+        hash=hasher.hexdigest(),
+        windows=sum(shard_texts),
+        window_hashes=tuple(hashes),
+        shard_texts=tuple(shard_texts),
+        texts_asked=request.texts,
+    )
+
+
+def corpus_hash(request: CorpusRequest, documents: int) -> str:
+    """The hash of the first documents of a corpus: the cheap way to see that it is the same."""
+    hasher = CorpusHasher()
+    for document in islice(request.documents(), documents):
+        hasher.add(document)
+    return hasher.hexdigest()
+
+
+def read_windows(folder: Path, number: int, expected_hash: str) -> list[Window]:
+    """The windows of one shard, after their checksum was checked."""
+    path = _path(folder, number)
+    if not path.is_file() or sha256_of(path) != expected_hash:
+        raise RunError(f"{path} is missing or damaged; analyse the corpus again with a new --out")
+    return windows_from_table(pq.read_table(path))
+
+
+def _write(folder: Path, number: int, windows: Sequence[Window]) -> str:
+    buffer = io.BytesIO()
+    pq.write_table(windows_to_table(windows), buffer, compression="zstd")
+    return write_whole(_path(folder, number), buffer.getvalue())
+
+
+def _path(folder: Path, number: int) -> Path:
+    return folder / "windows" / f"{number:05d}.parquet"

@@ -1,0 +1,86 @@
+"""Progress of anything that takes more than a few seconds, on standard error."""
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as RichBars
+from rich.text import Text
+
+
+class Progress:
+    """Told what is being done and how far it got. This one keeps quiet."""
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Leave the screen as it was found."""
+
+    def stage(self, name: str, total: int | None = None, done: int = 0) -> None:
+        """Begin something with `total` steps, `done` of them done before."""
+
+    def advance(self, steps: int = 1) -> None:
+        """Some steps of the stage are done."""
+
+
+class ProgressBars(Progress):
+    """A bar for each stage on standard error, with rate and time left."""
+
+    def __init__(self) -> None:
+        self._bars = RichBars(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            _Rate(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._task = None
+
+    def __enter__(self) -> "ProgressBars":
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def stage(self, name: str, total: int | None = None, done: int = 0) -> None:
+        """Begin a bar below the last one, which is left as it stands."""
+        if self._task is not None:
+            self._bars.stop_task(self._task)
+        self._task = self._bars.add_task(name, total=total, completed=done)
+
+    def advance(self, steps: int = 1) -> None:
+        """Move the newest bar."""
+        if self._task is not None:
+            self._bars.advance(self._task, steps)
+
+
+class _Rate(ProgressColumn):
+    """Steps a second, measured over the last ones."""
+
+    def render(self, task: Task) -> Text:
+        """The rate as text; a dash before there is one."""
+        speed = task.finished_speed or task.speed
+        return Text("–/s" if speed is None else f"{speed:,.1f}/s", style="progress.data.speed")

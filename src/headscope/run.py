@@ -1,0 +1,114 @@
+"""A run: the folder that people keep, share and query."""
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.dataset as ds
+import xarray as xr
+
+from headscope.errors import RunError
+from headscope.measures.tables import add_measures, head_table, layer_table
+from headscope.report.page import report_page
+from headscope.runs.files import write_whole
+from headscope.runs.manifest import Manifest
+from headscope.runs.reduce import reduce_shards
+from headscope.runs.results import read_results, write_results
+from headscope.runs.shards import ShardStore
+
+
+class Run:
+    """The results of an analysis, read from its folder when they are asked for."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.shards = ShardStore(folder / "shards")
+
+    def __repr__(self) -> str:
+        return (
+            f"Run({str(self.folder)!r}: {self.manifest.model.name}, "
+            f"{self.manifest.corpus.windows} texts, {self.shards_done} of "
+            f"{self.manifest.shards} shards)"
+        )
+
+    @property
+    def shards_done(self) -> int:
+        """Shards that are written."""
+        return sum(self.shards.is_written(number) for number in range(self.manifest.shards))
+
+    @property
+    def finished(self) -> bool:
+        """Whether the results are there."""
+        return (self.folder / "results.nc").is_file()
+
+    @cached_property
+    def stacks(self) -> dict[str, xr.Dataset]:
+        """The reduced arrays of each attention stack."""
+        return {stack: read_results(self.folder, stack) for stack in self.manifest.stacks}
+
+    @property
+    def arrays(self) -> xr.Dataset:
+        """Measures, totals and summed arrays, labelled: dims layer, head, position, distance.
+
+        A model with several stacks (encoder, decoder, cross) has a leading dim `stack`; layers
+        and heads that a stack does not have are NaN.
+        """
+        if len(self.stacks) == 1:
+            return next(iter(self.stacks.values()))
+        return xr.concat(
+            list(self.stacks.values()),
+            dim=pd.Index(list(self.stacks), name="stack"),
+            join="outer",
+            combine_attrs="drop_conflicts",
+        )
+
+    @cached_property
+    def heads(self) -> pd.DataFrame:
+        """A row per stack, layer and head, a column per measure."""
+        return self._table(head_table)
+
+    @cached_property
+    def layers(self) -> pd.DataFrame:
+        """A row per stack and layer: the measures pooled over its heads."""
+        return self._table(layer_table)
+
+    def rows(self) -> ds.Dataset:
+        """A row per text, stack, layer and head, as an Arrow dataset that reads what it needs."""
+        files = self.shards.row_files(self.manifest.shards)
+        if not files:
+            raise RunError(f"{self.folder} has no finished shard yet; run analyze again")
+        return ds.dataset(files, format="parquet")
+
+    def windows(self) -> ds.Dataset:
+        """A row per text: its tokens, their offsets and sentences, as an Arrow dataset."""
+        return ds.dataset(sorted(str(p) for p in (self.folder / "windows").glob("*.parquet")))
+
+    def reduce(self) -> None:
+        """Add up the shards and write results.nc."""
+        shards = (self.shards.read(number) for number in range(self.manifest.shards))
+        results = reduce_shards(self.manifest, shards)
+        write_results(
+            self.folder, {stack: add_measures(dataset) for stack, dataset in results.items()}
+        )
+
+    def report(self, path: str | Path | None = None) -> Path:
+        """Where the report was written: `report.html` in the run folder unless named."""
+        target = Path(path) if path is not None else self.folder / "report.html"
+        tables = {stack: layer_table(dataset) for stack, dataset in self.stacks.items()}
+        write_whole(target, report_page(self.manifest, tables).encode())
+        return target
+
+    def _table(self, table: Callable[[xr.Dataset], pd.DataFrame]) -> pd.DataFrame:
+        parts = [table(dataset).assign(stack=stack) for stack, dataset in self.stacks.items()]
+        whole = pd.concat(parts, ignore_index=True)
+        return whole[["stack", *whole.columns.drop("stack")]]
+
+
+def open_run(folder: str | Path) -> Run:
+    """The run in a folder."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise RunError(f"no run at {path}: there is no such folder; make one with analyze")
+    return Run(path, Manifest.read(path))

@@ -1,0 +1,1 @@
+"""Run folders: the manifest, the shards, and their reduction. No torch, no models in here."""

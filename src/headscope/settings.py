@@ -1,0 +1,105 @@
+"""The choices that change a number, as one value that a run's manifest records."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+
+from headscope.errors import SettingsError
+
+SimilarityVariant = Literal["raw", "centred", "cosine"]
+SIMILARITY_VARIANTS: tuple[SimilarityVariant, ...] = get_args(SimilarityVariant)
+
+
+@dataclass(frozen=True, slots=True)
+class PairRule:
+    """Which pairs of tokens count as highly similar.
+
+    `top:0.01` takes the most similar 1 % of a text's pairs; `max:0.3` takes the pairs whose
+    similarity is at least 0.3 of the largest one in the text. Pairs that tie with the last one
+    taken are taken too, so that the choice does not depend on the order of the pairs.
+    """
+
+    kind: Literal["top", "max"]
+    value: float
+
+    @classmethod
+    def parse(cls, text: str) -> "PairRule":
+        """The rule that `top:0.01` or `max:0.3` stands for."""
+        kind, _, number = text.partition(":")
+        try:
+            value = float(number)
+        except ValueError:
+            value = float("nan")
+        if kind not in ("top", "max") or not 0 < value <= 1:
+            raise SettingsError(
+                f"pairs: {text!r} is no rule; write top:SHARE (such as top:0.01) "
+                "or max:FRACTION (such as max:0.3), with a number above 0 and at most 1"
+            )
+        return cls("top" if kind == "top" else "max", value)
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.value:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything, beside model and corpus, that changes a number of a run."""
+
+    window_tokens: int = 128
+    """Tokens of a window, special tokens included."""
+    min_tokens: int = 16
+    """A window with fewer tokens, special ones not counted, is left out."""
+    similarity: SimilarityVariant = "raw"
+    """How token vectors are compared: the context similarity matrix of the run."""
+    pairs: PairRule = PairRule("top", 0.01)
+    """Which pairs are high-similarity pairs."""
+    attention_threshold: float = 0.3
+    """A token whose scaled column mass reaches this is a high-attention token."""
+    special_tokens: bool = False
+    """Whether special tokens may form pairs and set the scale of the column mass."""
+    layers: tuple[int, ...] | None = None
+    """The layers measured, numbered from 1; all of them when None."""
+    shard_windows: int = 256
+    """Windows of a shard, the unit of work that is written, resumed and merged."""
+    batch_tokens: int = 2048
+    """Tokens, padding included, that go through the model at once."""
+
+    def __post_init__(self) -> None:
+        if self.similarity not in SIMILARITY_VARIANTS:
+            raise SettingsError(
+                f"similarity: {self.similarity!r} is unknown; "
+                f"choose one of {', '.join(SIMILARITY_VARIANTS)}"
+            )
+        if not 0 < self.attention_threshold <= 1:
+            raise SettingsError(
+                f"attention threshold: {self.attention_threshold} is not above 0 and at most 1"
+            )
+        for name in ("shard_windows", "batch_tokens"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name.replace('_', ' ')}: must be at least 1")
+        if self.layers is not None and (not self.layers or min(self.layers) < 1):
+            raise SettingsError("layers: give numbers from 1 on, such as 1,6,11")
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings as plain JSON values."""
+        return asdict(self) | {
+            "pairs": str(self.pairs),
+            "layers": None if self.layers is None else list(self.layers),
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Settings":
+        """The settings that `to_json` wrote."""
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise SettingsError(
+                f"settings: {', '.join(unknown)} unknown to this version of headscope; "
+                "open the run with the version that made it, or a newer one"
+            )
+        layers = values.get("layers")
+        return cls(
+            **values
+            | {
+                "pairs": PairRule.parse(values["pairs"]),
+                "layers": None if layers is None else tuple(layers),
+            }
+        )

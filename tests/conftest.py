@@ -1,0 +1,37 @@
+"""What tests share: the folders beside the project, and real checkpoints."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SHARED = ROOT.parent / "shared"
+CHECKPOINTS = ROOT / ".cache" / "models"
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """The folder of real corpora."""
+    folder = SHARED / "corpora"
+    if not folder.is_dir():
+        pytest.skip("the corpora of ../shared are not on this machine")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def checkpoint():
+    """Gives the path of a real checkpoint by its name, fetched once and kept."""
+    script = SHARED / "models" / "get_models.py"
+
+    def path(name: str) -> Path:
+        folder = CHECKPOINTS / name
+        if not (folder / "config.json").exists():
+            if not script.exists():
+                pytest.skip("the checkpoints of ../shared are not on this machine")
+            CHECKPOINTS.mkdir(parents=True, exist_ok=True)
+            subprocess.run([sys.executable, script, CHECKPOINTS, name], check=True)
+        return folder
+
+    return path

@@ -1,0 +1,131 @@
+"""The measures as a reader of the paper would first write them: plain loops, one head at a time.
+
+The oracle of the kernels. It shares no code with them, and is as slow as it looks.
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class NaiveText:
+    """One text without padding; everything a plain Python list."""
+
+    token_ids: list[int]
+    sentence_ids: list[int]
+    special: list[bool]
+    separator: list[bool]
+
+    @property
+    def n(self) -> int:
+        return len(self.token_ids)
+
+
+def naive_similarity(z: np.ndarray, variant: str, counted: list[bool]) -> list[list[float]]:
+    n = len(z)
+    vectors = [[float(x) for x in row] for row in z]
+    if variant == "centred":
+        inside = [vectors[i] for i in range(n) if counted[i]]
+        mean = [sum(column) / len(inside) for column in zip(*inside, strict=True)]
+        vectors = [[x - m for x, m in zip(row, mean, strict=True)] for row in vectors]
+    if variant == "cosine":
+        lengths = [math.sqrt(sum(x * x for x in row)) for row in vectors]
+        vectors = [[x / length for x in row] for row, length in zip(vectors, lengths, strict=True)]
+    return [
+        [0.0 if i == j else sum(a * b for a, b in zip(vectors[i], vectors[j], strict=True)) for j in range(n)]
+        for i in range(n)
+    ]
+
+
+def naive_pairs(c: list[list[float]], counted: list[bool], rule: str) -> list[tuple[int, int]]:
+    n = len(c)
+    every = [(i, j) for i in range(n) for j in range(i + 1, n) if counted[i] and counted[j]]
+    if not every:
+        return []
+    kind, value = rule.split(":")
+    ranked = sorted((c[i][j] for i, j in every), reverse=True)
+    if kind == "top":
+        threshold = ranked[math.ceil(float(value) * len(every) - 1e-9) - 1]
+    elif ranked[0] > 0:
+        threshold = float(value) * ranked[0]
+    else:
+        return []
+    return [(i, j) for i, j in every if c[i][j] >= threshold]
+
+
+def naive_head(
+    z: np.ndarray,
+    a: np.ndarray,
+    text: NaiveText,
+    *,
+    variant: str = "raw",
+    rule: str = "top:0.01",
+    attention_threshold: float = 0.3,
+    causal: bool = False,
+    special_tokens: bool = False,
+) -> dict[str, object]:
+    """Every column of a row, and the summed arrays, of one head and one text."""
+    n = text.n
+    counted = [special_tokens or not special for special in text.special]
+    c = naive_similarity(z, variant, counted)
+    pairs = naive_pairs(c, counted, rule)
+    every = [(i, j) for i in range(n) for j in range(i + 1, n) if counted[i] and counted[j]]
+
+    def one_sentence(i: int, j: int) -> bool:
+        return text.sentence_ids[i] == text.sentence_ids[j] and text.sentence_ids[i] >= 0
+
+    def one_token(i: int, j: int) -> bool:
+        return text.token_ids[i] == text.token_ids[j]
+
+    def expected(label) -> float:
+        total = 0.0
+        for i, j in pairs:
+            alike = [pair for pair in every if pair[1] - pair[0] == j - i]
+            total += sum(label(*pair) for pair in alike) / len(alike)
+        return total
+
+    elements = Counter()
+    for i, j in pairs:
+        elements[text.token_ids[i]] += 1
+        elements[text.token_ids[j]] += 1
+    focal, focal_count = -1, 0
+    for token in text.token_ids:  # the first in the text wins among equals
+        if elements[token] > focal_count:
+            focal, focal_count = token, elements[token]
+
+    mass = [sum(float(a[i][j]) for i in range(n)) for j in range(n)]
+    seen = [mass[j] / (n - j if causal else n) for j in range(n)]
+    sink = causal and not special_tokens
+    may = [counted[j] and not (sink and j == 0) for j in range(n)]
+    largest = max((seen[j] for j in range(n) if may[j]), default=0.0)
+    high = [may[j] and largest > 0 and seen[j] / largest >= attention_threshold for j in range(n)]
+    touched = [pair for pair in every if high[pair[0]] or high[pair[1]]]
+    total_mass = sum(mass)
+    return {
+        "pairs": len(pairs),
+        "distance_sum": sum(j - i for i, j in pairs),
+        "same_sentence_pairs": sum(one_sentence(i, j) for i, j in pairs),
+        "same_sentence_expected": expected(one_sentence),
+        "repetition_pairs": sum(one_token(i, j) for i, j in pairs),
+        "repetition_expected": expected(one_token),
+        "focal_token": focal,
+        "focal_elements": focal_count,
+        "focal_texts": int(bool(pairs)),
+        "high_attention_tokens": sum(high),
+        "mask_pairs": sum(high[i] or high[j] for i, j in pairs),
+        "mask_expected": len(pairs) * len(touched) / len(every) if every else 0.0,
+        "separator_attention": sum(
+            mass[j] for j in range(n) if text.separator[j] and not text.special[j]
+        )
+        / total_mass,
+        "special_attention": sum(mass[j] for j in range(n) if text.special[j]) / total_mass,
+        "first_attention": mass[0] / total_mass,
+        "similarity_sum": [
+            [c[i][j] if counted[i] and counted[j] else 0.0 for j in range(n)] for i in range(n)
+        ],
+        "distances": Counter(j - i for i, j in pairs),
+        "pair_list": pairs,
+    }
