@@ -1,0 +1,192 @@
+"""A loaded model: its attention sites, and a forward pass that is overheard."""
+
+import copy
+import inspect
+from collections.abc import Callable, Collection
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+from transformers import PretrainedConfig, PreTrainedModel
+
+from headscope.errors import TapError
+from headscope.models.capture import LayerCapture
+from headscope.models.discover import discover_sites
+from headscope.models.probe import Inputs, Modality, modality_of, padding_id, probe_of
+from headscope.models.self_check import SelfCheck, check_tap
+from headscope.models.site import AttentionSite
+from headscope.models.tap import AttentionCall, choose_tap
+from headscope.models.tokenizer import HeadscopeTokenizer
+from headscope.models.weights_hash import weights_hash
+
+OnLayer = Callable[[LayerCapture], None]
+
+
+class LoadedModel:
+    """A transformer whose attention is tapped and checked. Made by `load_model`."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: HeadscopeTokenizer | None,
+        *,
+        name: str,
+        path: Path | None = None,
+        revision: str | None = None,
+        projection: str | None = None,
+    ) -> None:
+        self.model: PreTrainedModel = model.eval()  # type: ignore[no-untyped-call]
+        self.tokenizer = tokenizer
+        self.name = name
+        self.path = path
+        self.revision = revision
+        self.modality: Modality = modality_of(model)
+        self._projection = projection
+        self._options = _forward_options(model)
+        probe = probe_of(model)
+        self._tap = choose_tap(model, lambda: self._run(probe.padded), projection)
+        self.sites = discover_sites(model, self._tap, lambda: self._run(probe.padded))
+        self.check: SelfCheck = check_tap(model, self._tap, self.sites, probe, self._run)
+
+    @property
+    def config(self) -> PretrainedConfig:
+        """The model's configuration."""
+        config: PretrainedConfig = self.model.config
+        return config
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        """Names of the attention stacks, in the order in which they first run."""
+        return tuple(dict.fromkeys(site.stack for site in self.sites))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of the weights."""
+        dtype: torch.dtype = self.model.dtype
+        return dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        device: torch.device = self.model.device
+        return device
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of weights, shared ones once."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    @cached_property
+    def weights_hash(self) -> str:
+        """SHA-256 of the weights as loaded."""
+        return weights_hash(self.model)
+
+    def forward(
+        self,
+        token_ids: Int[Tensor, "batch token"],
+        attention_mask: Int[Tensor, "batch token"] | Bool[Tensor, "batch token"],
+        on_layer: OnLayer,
+        *,
+        sites: Collection[AttentionSite] | None = None,
+    ) -> None:
+        """Nothing: `on_layer` gets a capture of each wanted site, in order, while the model runs.
+
+        What lies behind the last wanted attention is never computed. Padding (mask 0) comes after
+        the text; whatever ids it holds are replaced by the model's own padding id.
+        """
+        inputs = self.encoder_inputs(token_ids, attention_mask)
+        if self.config.is_encoder_decoder:
+            inputs |= self.decoder_inputs(token_ids, attention_mask)
+        self.forward_inputs(inputs, on_layer, sites=sites)
+
+    def forward_inputs(
+        self, inputs: Inputs, on_layer: OnLayer, *, sites: Collection[AttentionSite] | None = None
+    ) -> None:
+        """The same as `forward`, for the family's own inputs: pixel_values, input_features, ..."""
+        wanted = set(self.sites if sites is None else sites)
+        if not wanted <= set(self.sites):
+            raise TapError(f"{self.name} has no such attention site: {wanted - set(self.sites)}")
+        if not wanted:
+            return
+        last = max(index for index, site in enumerate(self.sites) if site in wanted)
+        calls = iter(enumerate(self.sites))
+
+        def on_call(call: AttentionCall) -> None:
+            index, site = next(calls)
+            if call.name != site.name:
+                raise TapError(
+                    f"{self.name} ran attention {call.name!r} where {site.name!r} was expected: "
+                    "its layers do not always run in the same order, which headscope cannot follow"
+                )
+            if site in wanted:
+                on_layer(LayerCapture(site, call.head_output, call.attention))
+            if index == last:
+                raise _LastAttentionDone
+
+        try:
+            with self._tap.listen(on_call):
+                self._run(inputs)
+        except _LastAttentionDone:
+            return
+        raise TapError(f"{self.name} ran fewer attention layers than when it was loaded")
+
+    def encoder_inputs(
+        self,
+        token_ids: Int[Tensor, "batch token"],
+        attention_mask: Int[Tensor, "batch token"] | Bool[Tensor, "batch token"],
+    ) -> dict[str, Tensor]:
+        """The text as the model reads it, with the model's own padding id under the mask."""
+        mask = attention_mask.to(self.device).long()
+        ids = token_ids.to(self.device).masked_fill(mask == 0, padding_id(self.model))
+        return {"input_ids": ids, "attention_mask": mask}
+
+    def decoder_inputs(
+        self,
+        token_ids: Int[Tensor, "batch token"],
+        attention_mask: Int[Tensor, "batch token"] | Bool[Tensor, "batch token"],
+    ) -> dict[str, Tensor]:
+        """The text as the decoder of an encoder-decoder reads it: shifted right by one.
+
+        The decoder starts with its own start token and never reads the last position, so that its
+        query i stands at token i - 1 of the text, and a text of n tokens has n decoder queries.
+        """
+        encoder = self.encoder_inputs(token_ids, attention_mask)
+        start = self.config.decoder_start_token_id
+        if start is None:
+            start = padding_id(self.model)
+        shifted = encoder["input_ids"].roll(1, dims=1)
+        shifted[:, 0] = start
+        mask = encoder["attention_mask"]
+        shifted = shifted.masked_fill(mask == 0, padding_id(self.model))
+        return {"decoder_input_ids": shifted, "decoder_attention_mask": mask}
+
+    def untrained(self, seed: int) -> "LoadedModel":
+        """The same model with fresh random weights, by the family's own initialisation."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            fresh = type(self.model)._from_config(  # type: ignore[no-untyped-call]
+                copy.deepcopy(self.config), dtype=self.dtype, attn_implementation="eager"
+            )
+        return LoadedModel(
+            fresh.to(self.device),
+            self.tokenizer,
+            name=f"{self.name} (untrained, seed {seed})",
+            projection=self._projection,
+        )
+
+    def _run(self, inputs: Inputs) -> object:
+        with torch.inference_mode():
+            return self.model(**inputs, **self._options)
+
+
+class _LastAttentionDone(Exception):
+    """Raised from inside the model to leave it after the last wanted attention."""
+
+
+def _forward_options(model: PreTrainedModel) -> dict[str, bool]:
+    """Options for every forward pass: no key-value cache, where the family has one."""
+    return (
+        {"use_cache": False} if "use_cache" in inspect.signature(model.forward).parameters else {}
+    )

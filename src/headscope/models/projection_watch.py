@@ -1,0 +1,89 @@
+"""The output projection of each attention call, found by what flows into it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+_INPUT_POSITION: dict[Callable[..., Any], int] = {
+    nn.functional.linear: 0,
+    torch.matmul: 0,
+    Tensor.__matmul__: 0,
+    torch.addmm: 1,  # bias first
+    torch.einsum: 1,  # equation first
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """The first linear map that took a head output, all heads joined, as its input."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any]
+    output: Tensor
+
+    def contributions(self, heads: int) -> tuple[list[Tensor], Tensor]:
+        """What each head adds to the output, and what is added without any head (the bias)."""
+        position = _INPUT_POSITION[self.function]
+        joined = self.arguments[position]
+        by_head = joined if joined.ndim == 4 else joined.unflatten(-1, (heads, -1))
+
+        def project(part: Tensor) -> Tensor:
+            arguments = list(self.arguments)
+            arguments[position] = part.reshape(joined.shape)
+            result: Tensor = self.function(*arguments, **self.options)
+            return result
+
+        nothing = project(torch.zeros_like(by_head))
+        keep = torch.eye(heads, dtype=joined.dtype, device=joined.device)
+        return [project(by_head * keep[h][:, None]) - nothing for h in range(heads)], nothing
+
+
+class ProjectionWatch(TorchFunctionMode):
+    """Finds the projection of the head output that was announced last.
+
+    A gate or a norm between the two changes the numbers: then nothing is found.
+    """
+
+    def __init__(self, tolerance: float) -> None:
+        super().__init__()
+        self.found: list[Projection | None] = []
+        """One entry per announced head output."""
+        self._tolerance = tolerance
+        self._layouts: list[Tensor] = []
+
+    def announce(self, head_output: Float[Tensor, "batch head query d_head"]) -> None:
+        """From now on, look for a linear map of this head output."""
+        self.found.append(None)
+        self._layouts = [
+            head_output.permute(0, 2, 1, 3).flatten(),  # batch, token, head, d_head
+            head_output.permute(2, 0, 1, 3).flatten(),  # token, batch, head, d_head: XLNet
+        ]
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if self._layouts and func in _INPUT_POSITION and self._takes_heads(func, args):
+            self.found[-1] = Projection(func, tuple(args), kwargs or {}, result)
+            self._layouts = []
+        return result
+
+    def _takes_heads(self, func: Callable[..., Any], args: Sequence[Any]) -> bool:
+        joined = args[_INPUT_POSITION[func]]
+        if joined.numel() != self._layouts[0].numel():
+            return False
+        allowed = self._tolerance * float(self._layouts[0].abs().max())
+        return any(
+            torch.allclose(joined.flatten(), layout, rtol=0, atol=allowed)
+            for layout in self._layouts
+        )

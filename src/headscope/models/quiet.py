@@ -1,0 +1,34 @@
+"""Silence for the loaders: their progress bars and advice do not belong in our output."""
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import transformers.utils.logging as transformers_logging
+from huggingface_hub.utils.tqdm import (
+    are_progress_bars_disabled,
+    disable_progress_bars,
+    enable_progress_bars,
+)
+
+
+@contextmanager
+def quiet_loading() -> Iterator[None]:
+    """While open, transformers and the hub print errors only, and no progress bars."""
+    # transformers turns the hub's bars on and off along with its own.
+    verbosity, bars = transformers_logging.get_verbosity(), not are_progress_bars_disabled()
+    loading_bars = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity(logging.ERROR)
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    disable_progress_bars()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        if loading_bars:
+            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+        if bars:
+            enable_progress_bars()

