@@ -1,0 +1,27 @@
+import os
+
+import pytest
+
+from headscope.errors import RunError
+from headscope.runs.files import sha256_of, write_whole
+
+
+def test_what_was_written_is_what_the_hash_says(tmp_path):
+    path = tmp_path / "deep" / "file"
+    digest = write_whole(path, b"some bytes")
+    assert path.read_bytes() == b"some bytes"
+    assert sha256_of(path) == digest
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_remains(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_whole(path, b"old")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RunError, match="No space left"):
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
