@@ -6,24 +6,18 @@ around a text of its own, so that the model sees a window as it would see a shor
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
 from jaxtyping import Bool, Int32
+from numpy.typing import ArrayLike
 
+from headscope.errors import SettingsError
 from headscope.text.document import Document
+from headscope.text.encoding import Encoding
 from headscope.text.kinds import TokenKind
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Encoding:
-    """The tokens of a text, without the special tokens that stand around it."""
-
-    token_ids: Int32[np.ndarray, " token"]
-    starts: Int32[np.ndarray, " token"]
-    """First character of each token."""
-    ends: Int32[np.ndarray, " token"]
-    """The character behind each token; equal to its start when it has no characters of its own."""
+from headscope.text.marks import mark_tokens
 
 
 class WindowTokenizer(Protocol):
@@ -87,12 +81,14 @@ class Window:
     @property
     def special(self) -> Bool[np.ndarray, " token"]:
         """True at special tokens."""
-        return self.kinds == TokenKind.SPECIAL
+        special: Bool[np.ndarray, " token"] = self.kinds == TokenKind.SPECIAL
+        return special
 
     @property
     def separator(self) -> Bool[np.ndarray, " token"]:
         """True at sentence-ending tokens (. ! ? and their full-width forms)."""
-        return self.kinds == TokenKind.SEPARATOR
+        separator: Bool[np.ndarray, " token"] = self.kinds == TokenKind.SEPARATOR
+        return separator
 
 
 def cut_windows(
@@ -102,8 +98,46 @@ def cut_windows(
     window_tokens: int = 128,
     min_tokens: int = 16,
 ) -> Iterator[Window]:
-    """The windows of one document, in order, without overlap."""
-    raise NotImplementedError
+    """The windows of one document, in order, without overlap.
+
+    Each has `window_tokens` tokens, the special tokens around it included; the last may be shorter,
+    and is left out when it has fewer than `min_tokens` tokens of the text.
+    """
+    check_window_settings(tokenizer, window_tokens=window_tokens, min_tokens=min_tokens)
+    names = tokenizer.special_names
+    n_prefix, n_suffix = len(tokenizer.prefix_ids), len(tokenizer.suffix_ids)
+    prefix_names = tuple(names[token_id] for token_id in tokenizer.prefix_ids)
+    suffix_names = tuple(names[token_id] for token_id in tokenizer.suffix_ids)
+
+    marked = mark_tokens(document, tokenizer.encode(document.text), names)
+    body_tokens = window_tokens - n_prefix - n_suffix
+
+    def around(
+        body: Int32[np.ndarray, " body"], prefix: ArrayLike, suffix: ArrayLike
+    ) -> Int32[np.ndarray, " token"]:
+        window = np.empty(n_prefix + len(body) + n_suffix, dtype=np.int32)
+        window[:n_prefix] = prefix
+        window[n_prefix : n_prefix + len(body)] = body
+        window[n_prefix + len(body) :] = suffix
+        return window
+
+    for first in range(0, len(marked.token_ids), body_tokens):
+        body = slice(first, first + body_tokens)
+        if len(marked.token_ids[body]) < min_tokens:
+            return
+        yield Window(
+            document=document.id,
+            label=document.label,
+            tokens=prefix_names + tuple(marked.surfaces(body)) + suffix_names,
+            token_ids=around(marked.token_ids[body], tokenizer.prefix_ids, tokenizer.suffix_ids),
+            starts=around(marked.starts[body], -1, -1),
+            ends=around(marked.ends[body], -1, -1),
+            sentence_ids=around(_renumbered(marked.sentence_ids[body]), -1, -1),
+            word_ids=around(_renumbered(marked.word_ids[body]), -1, -1),
+            form_ids=around(_renumbered(marked.form_ids[body]), -1, -1),
+            lemma_ids=around(_renumbered(marked.lemma_ids[body]), -1, -1),
+            kinds=around(marked.kinds[body], TokenKind.SPECIAL, TokenKind.SPECIAL),
+        )
 
 
 def iter_windows(
@@ -115,5 +149,54 @@ def iter_windows(
     limit: int | None = None,
     on_document: Callable[[Document], None] | None = None,
 ) -> Iterator[Window]:
-    """The windows of many documents, in order, at most `limit` of them."""
-    raise NotImplementedError
+    """The windows of many documents, in order, at most `limit` of them.
+
+    `on_document` is called with each document before it is cut; documents behind the limit are
+    never read.
+    """
+    check_window_settings(tokenizer, window_tokens=window_tokens, min_tokens=min_tokens)
+    if limit is not None and limit < 1:
+        raise SettingsError(f"cannot analyse {limit} texts; ask for at least 1")
+
+    def unlimited() -> Iterator[Window]:
+        for document in documents:
+            if on_document is not None:
+                on_document(document)
+            yield from cut_windows(
+                document, tokenizer, window_tokens=window_tokens, min_tokens=min_tokens
+            )
+
+    return islice(unlimited(), limit)
+
+
+def check_window_settings(
+    tokenizer: WindowTokenizer, *, window_tokens: int, min_tokens: int
+) -> None:
+    """Refuse sizes that mean nothing, or that the model cannot take.
+
+    Raises:
+        SettingsError: with the sizes that are possible.
+    """
+    n_special = len(tokenizer.prefix_ids) + len(tokenizer.suffix_ids)
+    if window_tokens < n_special + 2:
+        raise SettingsError(
+            f"a window of {window_tokens} tokens is too short: this model adds {n_special} special "
+            f"tokens, so it takes at least {n_special + 2}"
+        )
+    if tokenizer.max_tokens is not None and window_tokens > tokenizer.max_tokens:
+        raise SettingsError(
+            f"a window of {window_tokens} tokens is too long: "
+            f"this model takes at most {tokenizer.max_tokens}"
+        )
+    if not 2 <= min_tokens <= window_tokens - n_special:
+        raise SettingsError(
+            f"the shortest text cannot have {min_tokens} tokens: with windows of {window_tokens} "
+            f"choose between 2 and {window_tokens - n_special}"
+        )
+
+
+def _renumbered(ids: Int32[np.ndarray, " token"]) -> Int32[np.ndarray, " token"]:
+    """The same groups, numbered from 0 in the order of their ids; -1 stays -1."""
+    groups, numbers = np.unique(ids, return_inverse=True)
+    renumbered: Int32[np.ndarray, " token"] = (numbers - (groups[0] == -1)).astype(np.int32)
+    return renumbered

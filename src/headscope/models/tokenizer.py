@@ -1,0 +1,142 @@
+"""Tokenizers: the ids and character offsets of any tokenizer that transformers loads."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerBase
+
+from headscope.errors import ModelError
+from headscope.models.long_text import encode_in_pieces
+from headscope.text.encoding import Encoding
+
+_PROBES = ("The cat sat on the mat.", "A naïve test: 3.5 “quoted” words, isn't it?", "word")
+"""Texts on which our ids must equal the tokenizer's own before it is used."""
+
+_NO_LIMIT = 1_000_000_000
+"""Tokenizers without a limit give 10^30 as the longest input."""
+
+EncodeText = Callable[[str], Encoding]
+
+
+class HeadscopeTokenizer:
+    """A tokenizer of transformers, as windows need it: offsets, and special tokens apart.
+
+    Fast tokenizers give offsets themselves. Slow ones are taken when they are built on SentencePiece
+    (Marian), which knows the offsets; any other is refused.
+
+    Raises:
+        ModelError: the tokenizer has no offsets, or its special tokens do not just stand around a text.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, max_tokens: int | None = None) -> None:
+        self.name = str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
+        self._encode_piece, self.fingerprint = (
+            _fast(tokenizer) if tokenizer.is_fast else _slow(tokenizer, self.name)
+        )
+        self.prefix_ids, self.suffix_ids = self._special_ids_around(tokenizer)
+        self.special_names = _special_names(tokenizer, (*self.prefix_ids, *self.suffix_ids))
+        limits = [limit for limit in (max_tokens, tokenizer.model_max_length) if limit]
+        self.max_tokens = min(limits) if limits and min(limits) < _NO_LIMIT else None
+        # Padding is masked, so any id does where the tokenizer has none.
+        self.pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+
+    def encode(self, text: str) -> Encoding:
+        """The tokens of a text with their character offsets, without special tokens around it."""
+        return encode_in_pieces(self._encode_piece, text)
+
+    def _special_ids_around(
+        self, tokenizer: PreTrainedTokenizerBase
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """What the tokenizer itself puts before and behind a text, the same for every text."""
+        found = set()
+        for probe in _PROBES:
+            whole = list(tokenizer(probe, verbose=False)["input_ids"])
+            body = self._encode_piece(probe).token_ids.tolist()
+            first = _find(body, whole)
+            if first is None:
+                raise ModelError(
+                    f"the tokenizer of {self.name} gives other tokens for {probe!r} than its parts "
+                    "do; use a model with a fast tokenizer (tokenizer.json)"
+                )
+            found.add((tuple(whole[:first]), tuple(whole[first + len(body) :])))
+        if len(found) > 1:
+            raise ModelError(
+                f"the tokenizer of {self.name} puts different special tokens around different "
+                "texts, which windows cannot imitate; use another model"
+            )
+        return found.pop()
+
+
+def _fast(tokenizer: PreTrainedTokenizerBase) -> tuple[EncodeText, str]:
+    """What encodes a text, and the hash of all that decides how."""
+    # A copy: truncation and padding are settings of the backend, and the user's must stay.
+    backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    backend.no_truncation()
+    backend.no_padding()
+
+    def encode(text: str) -> Encoding:
+        encoded = backend.encode(text, add_special_tokens=False)
+        return _encoding(encoded.ids, encoded.offsets)
+
+    return encode, hashlib.sha256(backend.to_str().encode("utf-8")).hexdigest()
+
+
+def _slow(tokenizer: PreTrainedTokenizerBase, name: str) -> tuple[EncodeText, str]:
+    """The same for a tokenizer that is written in Python around a SentencePiece model."""
+    processor: Any = getattr(tokenizer, "spm_source", None) or getattr(tokenizer, "sp_model", None)
+    if processor is None:
+        raise ModelError(
+            f"the tokenizer of {name} ({type(tokenizer).__name__}) gives no character offsets; "
+            "use a model with a fast tokenizer (tokenizer.json)"
+        )
+    if not hasattr(processor, "encode_as_offset_mapping"):
+        raise ModelError(
+            f"the tokenizer of {name} needs a newer SentencePiece: "
+            "pip install 'headscope[sentencepiece]'"
+        )
+    added = {str(token): id for id, token in tokenizer.added_tokens_decoder.items()}
+
+    def encode(text: str) -> Encoding:
+        token_ids: list[int] = []
+        offsets: list[tuple[int, int]] = []
+        start = 0
+        for part in tokenizer.tokens_trie.split(text):
+            if part in added:
+                token_ids.append(added[part])
+                offsets.append((start, start + len(part)))
+            elif part:
+                pieces = processor.encode_as_offset_mapping(part)
+                token_ids += tokenizer.convert_tokens_to_ids(pieces["pieces"])
+                offsets += [(start + first, start + behind) for first, behind in pieces["offsets"]]
+            start += len(part)
+        return _encoding(token_ids, offsets)
+
+    content = hashlib.sha256(processor.serialized_model_proto())
+    content.update(json.dumps(tokenizer.get_vocab(), sort_keys=True).encode("utf-8"))
+    return encode, content.hexdigest()
+
+
+def _special_names(tokenizer: PreTrainedTokenizerBase, around: tuple[int, ...]) -> dict[int, str]:
+    """The special tokens by id; the unknown token is left out, since it stands for real text."""
+    names = dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=False))
+    names.pop(tokenizer.unk_token_id, None)
+    for token_id in around:
+        names.setdefault(token_id, str(tokenizer.convert_ids_to_tokens(token_id)))
+    return {int(token_id): str(name) for token_id, name in names.items()}
+
+
+def _encoding(token_ids: list[int], offsets: list[tuple[int, int]]) -> Encoding:
+    starts, ends = np.array(offsets, dtype=np.int32).reshape(-1, 2).T
+    return Encoding(np.array(token_ids, dtype=np.int32), starts, ends)
+
+
+def _find(part: list[int], whole: list[int]) -> int | None:
+    """Where a list lies in another one."""
+    for first in range(len(whole) - len(part) + 1):
+        if whole[first : first + len(part)] == part:
+            return first
+    return None

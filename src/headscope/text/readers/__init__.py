@@ -1,0 +1,1 @@
+"""One file per corpus format: each turns a source into a stream of documents."""

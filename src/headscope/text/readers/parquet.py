@@ -1,0 +1,63 @@
+"""Parquet: one document a row, read batch by batch."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headscope.errors import CorpusError
+from headscope.text.document import Document
+from headscope.text.readers.columns import Columns
+from headscope.text.readers.source_file import SourceFile, refuse_damage
+
+_ROWS_AT_ONCE = 256
+
+
+def read_parquet(source: SourceFile, columns: Columns) -> Iterator[Document]:
+    """The documents of a .parquet file, in order; only the columns asked for are read."""
+    with refuse_damage(source.name), _seekable(source) as stream:
+        try:
+            yield from _read(stream, source, columns)
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise CorpusError(
+                f"cannot read {source.name} as Parquet: {reason}; check the file"
+            ) from error
+
+
+def _read(stream: IO[bytes], source: SourceFile, columns: Columns) -> Iterator[Document]:
+    parquet = pq.ParquetFile(stream)
+    schema = parquet.schema_arrow
+    columns.check(schema.names, source.name)
+    kind = schema.field(columns.text).type
+    values = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if not (
+        pa.types.is_string(values)
+        or pa.types.is_large_string(values)
+        or pa.types.is_string_view(values)
+        or pa.types.is_null(values)
+    ):
+        raise CorpusError(
+            f"{source.name}: column {columns.text!r} holds {kind}, not text; "
+            f"its columns are: {', '.join(map(repr, schema.names[:20]))}"
+        )
+    number = 0
+    for batch in parquet.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns.names()):
+        for row in batch.to_pylist():
+            number += 1
+            where = f"{source.name} row {number}"
+            yield columns.document(row, where=where, default_id=f"{source.name}:{number}")
+
+
+def _seekable(source: SourceFile) -> IO[bytes]:
+    """The file itself, or a temporary copy when it is gzipped: Parquet is read from its end."""
+    if source.path is not None and not source.gzipped:
+        return source.path.open("rb")
+    copy = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
+    with source.open() as stream:
+        shutil.copyfileobj(stream, copy)
+    copy.seek(0)
+    return copy
