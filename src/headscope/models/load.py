@@ -8,6 +8,7 @@ from transformers import AutoModel, AutoTokenizer, PreTrainedModel
 
 from headscope.errors import ModelError
 from headscope.models.loaded import LoadedModel
+from headscope.models.position_limit import max_tokens
 from headscope.models.probe import modality_of
 from headscope.models.quiet import quiet_loading
 from headscope.models.source import ModelSource, find_model
@@ -59,7 +60,7 @@ def load_model(
             tokenizer = _read_tokenizer(source, trust_remote_code)
         return LoadedModel(
             model,
-            None if tokenizer is None else HeadscopeTokenizer(tokenizer),
+            None if tokenizer is None else HeadscopeTokenizer(tokenizer, max_tokens(model)),
             name=name,
             path=source.path if source else None,
             revision=source.revision if source else None,

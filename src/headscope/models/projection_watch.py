@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 _INPUT_POSITION: dict[Callable[..., Any], int] = {
     nn.functional.linear: 0,
     torch.matmul: 0,
+    Tensor.matmul: 0,
     Tensor.__matmul__: 0,
     torch.addmm: 1,  # bias first
     torch.einsum: 1,  # equation first

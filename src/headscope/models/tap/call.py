@@ -1,9 +1,9 @@
 """The common face of all taps: a stream of attention calls."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
 
 from jaxtyping import Float
 from torch import Tensor
@@ -28,11 +28,11 @@ class AttentionCall:
 OnCall = Callable[[AttentionCall], None]
 
 
-class Tap(Protocol):
+class Tap(ABC):
     """A way to overhear a model's attention, in the order in which it is computed."""
 
     tier: Tier
 
+    @abstractmethod
     def listen(self, on_call: OnCall) -> AbstractContextManager[None]:
         """While open, every attention call of the model is passed to `on_call`."""
-        ...

@@ -42,10 +42,14 @@ def choose_tap(
     if _hears(tap, run):
         return tap
     model.set_attn_implementation("eager")
-    if implementation in ("eager", None) or model._can_set_attn_implementation():
-        tap = FunctionModeTap(model)
-        if _hears(tap, run):
-            return tap
+    tap = FunctionModeTap(model)
+    if _hears(tap, run):
+        return tap
+    if model.config._attn_implementation != "eager":
+        raise TapError(
+            f"{type(model).__name__} cannot be switched from {implementation!r} to eager attention "
+            'once it is made; load it with attn_implementation="eager", or pass its folder'
+        )
     patterns = linear_layer_patterns(model)
     example = next((name for name in patterns if name.endswith(("o_proj", "out_proj"))), None)
     raise TapError(

@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from headscope.models.site import Tier
-from headscope.models.tap.call import AttentionCall, OnCall
+from headscope.models.tap.call import AttentionCall, OnCall, Tap
 from headscope.models.tap.module_trace import ModuleTrace
 
 _SOFTMAX = {torch.softmax, Tensor.softmax, nn.functional.softmax}
 _PRODUCT = {torch.matmul, torch.bmm, Tensor.matmul, Tensor.__matmul__, Tensor.bmm}
 
 
-class FunctionModeTap:
+class FunctionModeTap(Tap):
     """Reads head outputs and attention from the torch functions that a model calls."""
 
     tier: Tier = "function-mode"

@@ -18,7 +18,7 @@ from transformers.masking_utils import eager_mask
 
 from headscope.errors import TapError
 from headscope.models.site import Tier
-from headscope.models.tap.call import AttentionCall, OnCall
+from headscope.models.tap.call import AttentionCall, OnCall, Tap
 
 IMPLEMENTATION = "headscope"
 
@@ -26,7 +26,7 @@ _listening: list[tuple[dict[nn.Module, str], OnCall]] = []
 """The open taps, innermost last. A call goes to the innermost tap whose model holds the module."""
 
 
-class InterfaceTap:
+class InterfaceTap(Tap):
     """Reads head outputs and attention from the attention interface."""
 
     tier: Tier = "interface"

@@ -18,10 +18,10 @@ from torch.overrides import TorchFunctionMode
 
 from headscope.errors import TapError
 from headscope.models.site import Tier
-from headscope.models.tap.call import AttentionCall, OnCall
+from headscope.models.tap.call import AttentionCall, OnCall, Tap
 
 
-class ProjectionTap:
+class ProjectionTap(Tap):
     """Reads head outputs at the entrance of the projections whose names match a pattern."""
 
     tier: Tier = "projection"
