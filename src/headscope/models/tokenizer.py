@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -25,11 +25,11 @@ EncodeText = Callable[[str], Encoding]
 class HeadscopeTokenizer:
     """A tokenizer of transformers, as windows need it: offsets, and special tokens apart.
 
-    Fast tokenizers give offsets themselves. Slow ones are taken when they are built on SentencePiece
-    (Marian), which knows the offsets; any other is refused.
+    Fast tokenizers give offsets themselves. Slow ones are taken when they are built on
+    SentencePiece (Marian), which knows the offsets; any other is refused.
 
     Raises:
-        ModelError: the tokenizer has no offsets, or its special tokens do not just stand around a text.
+        ModelError: there are no offsets, or special tokens do not simply stand around a text.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, max_tokens: int | None = None) -> None:
@@ -110,7 +110,7 @@ def _slow(tokenizer: PreTrainedTokenizerBase, name: str) -> tuple[EncodeText, st
                 offsets.append((start, start + len(part)))
             elif part:
                 pieces = processor.encode_as_offset_mapping(part)
-                token_ids += tokenizer.convert_tokens_to_ids(pieces["pieces"])
+                token_ids += cast("list[int]", tokenizer.convert_tokens_to_ids(pieces["pieces"]))
                 offsets += [(start + first, start + behind) for first, behind in pieces["offsets"]]
             start += len(part)
         return _encoding(token_ids, offsets)
@@ -121,9 +121,14 @@ def _slow(tokenizer: PreTrainedTokenizerBase, name: str) -> tuple[EncodeText, st
 
 
 def _special_names(tokenizer: PreTrainedTokenizerBase, around: tuple[int, ...]) -> dict[int, str]:
-    """The special tokens by id; the unknown token is left out, since it stands for real text."""
+    """The special tokens by id, without the unknown token: that one stands for real text.
+
+    GPT-2 calls one token unknown, begin and end; it is special, and never stands for text.
+    """
     names = dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=False))
-    names.pop(tokenizer.unk_token_id, None)
+    roles = ("bos_token", "eos_token", "sep_token", "cls_token", "pad_token", "mask_token")
+    if tokenizer.unk_token not in [getattr(tokenizer, role) for role in roles]:
+        names.pop(tokenizer.unk_token_id, None)
     for token_id in around:
         names.setdefault(token_id, str(tokenizer.convert_ids_to_tokens(token_id)))
     return {int(token_id): str(name) for token_id, name in names.items()}

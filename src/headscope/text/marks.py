@@ -4,16 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Int32
+from jaxtyping import Int32, UInt32
 
 from headscope.text.document import Document
 from headscope.text.encoding import Encoding
 from headscope.text.kinds import TokenKind
 from headscope.text.sentences import sentence_spans
-from headscope.text.separators import is_separator
+from headscope.text.separators import SEPARATOR_CHARACTERS, is_separator
 from headscope.text.words import document_words
 
 _SPACES = np.array([code for code in range(0x3001) if chr(code).isspace()], dtype=np.uint32)
+_SEPARATORS = np.array([ord(character) for character in SEPARATOR_CHARACTERS], dtype=np.uint32)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,7 +53,8 @@ def mark_tokens(
     out in the text ("[SEP]") is special there too, since the model takes it for one.
     """
     text = document.text
-    starts, ends = _without_space(text, encoding.starts, encoding.ends)
+    codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    starts, ends = _without_space(codes, encoding.starts, encoding.ends)
     n_tokens = len(starts)
 
     sentence_starts = np.array([start for start, _ in sentence_spans(document)], dtype=np.int32)
@@ -77,10 +79,11 @@ def mark_tokens(
         word_ids[token] = n_words + token
         form_ids[token] = n_words + other_forms.setdefault(form, len(other_forms))
 
-    surfaces = map(text.__getitem__, map(slice, starts.tolist(), ends.tolist()))
-    kinds[np.fromiter(map(is_separator, surfaces), dtype=bool, count=n_tokens)] = (
-        TokenKind.SEPARATOR
-    )
+    # Punctuation is the exception: looking at its first character spares slicing every token.
+    may_separate = np.isin(codes, _SEPARATORS)
+    for token in np.flatnonzero(may_separate[np.minimum(starts, len(codes) - 1)]).tolist():
+        if is_separator(text[starts[token] : ends[token]]):
+            kinds[token] = TokenKind.SEPARATOR
 
     special = np.isin(encoding.token_ids, list(special_names))
     kinds[special] = TokenKind.SPECIAL
@@ -101,10 +104,11 @@ def mark_tokens(
 
 
 def _without_space(
-    text: str, starts: Int32[np.ndarray, " token"], ends: Int32[np.ndarray, " token"]
+    codes: UInt32[np.ndarray, " character"],
+    starts: Int32[np.ndarray, " token"],
+    ends: Int32[np.ndarray, " token"],
 ) -> tuple[Int32[np.ndarray, " token"], Int32[np.ndarray, " token"]]:
     """The spans without space at either end; a span of nothing but space stays as it is."""
-    codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
     visible = np.flatnonzero(~np.isin(codes, _SPACES)).astype(np.int32)
     first = np.searchsorted(visible, starts, side="left")
     behind = np.searchsorted(visible, ends, side="left")
