@@ -35,9 +35,16 @@ def naive_similarity(z: np.ndarray, variant: str, counted: list[bool]) -> list[l
         lengths = [math.sqrt(sum(x * x for x in row)) for row in vectors]
         vectors = [[x / length for x in row] for row, length in zip(vectors, lengths, strict=True)]
     return [
-        [0.0 if i == j else sum(a * b for a, b in zip(vectors[i], vectors[j], strict=True)) for j in range(n)]
+        [
+            0.0 if i == j else sum(a * b for a, b in zip(vectors[i], vectors[j], strict=True))
+            for j in range(n)
+        ]
         for i in range(n)
     ]
+
+
+def _scalar_product(one: list[float], other: list[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
 
 
 def naive_pairs(c: list[list[float]], counted: list[bool], rule: str) -> list[tuple[int, int]]:

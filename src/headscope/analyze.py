@@ -206,7 +206,7 @@ def _new_manifest(
     return Manifest(
         model=ModelRecord(
             name=model.name,
-            architecture=model.architecture,
+            architecture=type(model.model).__name__,
             revision=model.revision,
             weights_hash=model.weights_hash,
             tokenizer_hash=model.tokenizer.fingerprint if model.tokenizer else "",

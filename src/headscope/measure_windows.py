@@ -67,7 +67,7 @@ class _ShardWork:
 
     def add(self, windows: Sequence[Window], places: Sequence[int]) -> None:
         """Run one batch. `places` are the places of its windows in the shard."""
-        labels = label_tokens(windows, self.model.pad_token_id, self.model.device)
+        labels = label_tokens(windows, self.model.device)
         readings = _Readings.of(self.model, labels, self.sites, self.settings)
         self._add_texts(readings)
         numbers = self.first_text + np.asarray(places)
@@ -142,9 +142,9 @@ class _Readings:
         """Encoders read the text; the decoder of an encoder-decoder reads it shifted right."""
         stacks = list(dict.fromkeys(site.stack for site in sites))
         queries, keys = dict.fromkeys(stacks, labels), dict.fromkeys(stacks, labels)
-        start = model.decoder_start_token_id
-        if start is not None:
-            shifted = shifted_right(labels, start)
+        if model.config.is_encoder_decoder:
+            start = model.decoder_inputs(labels.token_ids, labels.real)["decoder_input_ids"][0, 0]
+            shifted = shifted_right(labels, int(start))
             queries |= {stack: shifted for stack in stacks if stack in ("decoder", "cross")}
             keys |= {stack: shifted for stack in stacks if stack == "decoder"}
         baselines = {
@@ -158,7 +158,7 @@ def _zero_arrays(
     settings: Settings, sites: Sequence[AttentionSite]
 ) -> dict[str, NDArray[np.float64]]:
     bins, window = position_bins(settings.window_tokens), settings.window_tokens
-    arrays = {}
+    arrays: dict[str, NDArray[np.float64]] = {}
     for stack in dict.fromkeys(site.stack for site in sites):
         layers = sum(site.stack == stack for site in sites)
         heads = max(site.heads for site in sites if site.stack == stack)
@@ -169,9 +169,7 @@ def _zero_arrays(
     return arrays
 
 
-def _rows(
-    statistics: LayerStatistics, site: AttentionSite, numbers: NDArray[np.int64]
-) -> pa.Table:
+def _rows(statistics: LayerStatistics, site: AttentionSite, numbers: NDArray[np.int64]) -> pa.Table:
     texts = len(numbers)
     columns = {
         "text": np.repeat(numbers, site.heads),
@@ -183,9 +181,7 @@ def _rows(
     columns |= {name: values.cpu().numpy().ravel() for name, values in statistics.rows.items()}
     table = pa.table(columns)
     for name, kind in _INTEGER_COLUMNS.items():
-        table = table.set_column(
-            table.column_names.index(name), name, table[name].cast(kind)
-        )
+        table = table.set_column(table.column_names.index(name), name, table[name].cast(kind))
     return table
 
 

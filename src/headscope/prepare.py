@@ -61,13 +61,20 @@ def prepare_windows(
 ) -> CorpusRecord:
     """What the corpus is, after its windows were written to `folder/windows`."""
     hasher = CorpusHasher()
+    documents = 0
+
+    def on_document(document: Document) -> None:
+        nonlocal documents
+        documents += 1
+        hasher.update(document)
+
     windows = iter_windows(
         request.documents(),
         tokenizer,
         window_tokens=settings.window_tokens,
         min_tokens=settings.min_tokens,
         limit=request.texts,
-        on_document=hasher.add,
+        on_document=on_document,
     )
     hashes: list[str] = []
     shard_texts: list[int] = []
@@ -77,13 +84,13 @@ def prepare_windows(
         on_windows(len(shard))
     if not shard_texts:
         raise CorpusError(
-            f"corpus {request}: {hasher.documents} documents, none with {settings.min_tokens} "
+            f"corpus {request}: {documents} documents, none with {settings.min_tokens} "
             "tokens; lower --min-tokens or choose another corpus"
         )
     return CorpusRecord(
         sources=request.sources,
         columns=request.columns,
-        documents=hasher.documents,
+        documents=documents,
         hash=hasher.hexdigest(),
         windows=sum(shard_texts),
         window_hashes=tuple(hashes),
@@ -96,7 +103,7 @@ def corpus_hash(request: CorpusRequest, documents: int) -> str:
     """The hash of the first documents of a corpus: the cheap way to see that it is the same."""
     hasher = CorpusHasher()
     for document in islice(request.documents(), documents):
-        hasher.add(document)
+        hasher.update(document)
     return hasher.hexdigest()
 
 

@@ -8,6 +8,7 @@ from rich.progress import (
     MofNCompleteColumn,
     ProgressColumn,
     Task,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -51,7 +52,7 @@ class ProgressBars(Progress):
             TimeRemainingColumn(),
             console=Console(stderr=True),
         )
-        self._task = None
+        self._task: TaskID | None = None
 
     def __enter__(self) -> "ProgressBars":
         self._bars.start()
@@ -83,4 +84,4 @@ class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
         """The rate as text; a dash before there is one."""
         speed = task.finished_speed or task.speed
-        return Text("–/s" if speed is None else f"{speed:,.1f}/s", style="progress.data.speed")
+        return Text("-/s" if speed is None else f"{speed:,.1f}/s", style="progress.data.speed")

@@ -12,9 +12,7 @@ from headscope.kernels.text_batch import TokenLabels
 from headscope.text.windows import Window
 
 
-def label_tokens(
-    windows: Sequence[Window], pad_token_id: int, device: torch.device | str = "cpu"
-) -> TokenLabels:
+def label_tokens(windows: Sequence[Window], device: torch.device | str = "cpu") -> TokenLabels:
     """The labels of some windows, padded on the right to the longest of them."""
 
     def padded(rows: Sequence[NDArray[np.generic]], fill: int) -> Shaped[Tensor, "batch token"]:
@@ -28,7 +26,7 @@ def label_tokens(
         real=padded([np.ones(window.n_tokens) for window in windows], 0).bool(),
         special=padded([window.special for window in windows], 0).bool(),
         separator=padded([window.separator for window in windows], 0).bool(),
-        token_ids=padded([window.token_ids for window in windows], pad_token_id),
+        token_ids=padded([window.token_ids for window in windows], 0),
         sentence_ids=padded([window.sentence_ids for window in windows], -1),
     )
 

@@ -1,4 +1,4 @@
-"""The command line: one file a command, each thin: parse, call one function, say what was written."""
+"""The command line, one file a command: parse, call one function, say what was written."""
 
 from headscope.cli.app import main
 

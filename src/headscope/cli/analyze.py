@@ -7,8 +7,15 @@ from typing import Annotated
 
 import typer
 
-from headscope.cli.options import AllowPickle, Device, Dtype, Json, ModelOption, Quiet, TrustRemoteCode
-from headscope.cli.tables import print_findings
+from headscope.cli.options import (
+    AllowPickle,
+    Device,
+    Dtype,
+    Json,
+    ModelOption,
+    Quiet,
+    TrustRemoteCode,
+)
 from headscope.errors import SettingsError
 
 
@@ -27,9 +34,7 @@ def analyze_command(
     texts: Annotated[
         int | None, typer.Option("--texts", "-n", help="At most so many windows; all by default.")
     ] = None,
-    window: Annotated[
-        int, typer.Option(help="Tokens of a window, special tokens included.")
-    ] = 128,
+    window: Annotated[int, typer.Option(help="Tokens of a window, special tokens included.")] = 128,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Run folder. An unfinished run there is resumed."),
@@ -51,7 +56,7 @@ def analyze_command(
     min_tokens: Annotated[
         int, typer.Option(help="Leave out windows with fewer tokens than this.")
     ] = 16,
-    text_column: Annotated[str, typer.Option(help="Column of tables that holds the text.")] = "text",
+    text_column: Annotated[str, typer.Option(help="Column of tables with the text.")] = "text",
     id_column: Annotated[
         str | None, typer.Option(help="Column of tables that names the document.")
     ] = None,
@@ -73,6 +78,7 @@ def analyze_command(
     Without options: the demo model over the demo corpus, into runs/demo.
     """
     from headscope.analyze import analyze
+    from headscope.cli.tables import print_findings
 
     try:
         run = analyze(
@@ -124,6 +130,4 @@ def _layer_numbers(text: str) -> list[int]:
     try:
         return [int(number) for number in text.split(",")]
     except ValueError:
-        raise SettingsError(
-            f"layers: {text!r} is not a list of numbers such as 1,6,11"
-        ) from None
+        raise SettingsError(f"layers: {text!r} is not a list of numbers such as 1,6,11") from None

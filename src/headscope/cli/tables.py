@@ -17,9 +17,10 @@ def print_findings(run: Run) -> None:
     for stack, dataset in run.stacks.items():
         table = Table(
             box=box.SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
+            pad_edge=False,
             title=escape(
-                f"{model.name}, {stack}: {corpus.windows:,} texts of "
-                f"{', '.join(corpus.sources)}"
+                f"{model.name}, {stack}: {corpus.windows:,} texts of {', '.join(corpus.sources)}"
             ),
             title_justify="left",
             caption="expected: the same share among all pairs of the text at the same distances",

@@ -3,6 +3,7 @@
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from headscope.figures.style import EXPECTED, MEASURED, style
 
@@ -30,4 +31,4 @@ def _line(panel: Axes, layers: pd.DataFrame, measure: str, title: str) -> None:
     panel.set_title(title)
     panel.set_xlabel("layer")
     panel.set_ylim(bottom=0)
-    panel.xaxis.get_major_locator().set_params(integer=True)
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -22,7 +22,7 @@ SPECIAL_ATTENTION = Measure(
     title="attention on special tokens",
     unit="share of attention",
     numerator="special_attention",
-    definition="Share of the attention weights of a text that falls on [CLS], [SEP], BOS and so on.",
+    definition="Share of the attention weights that falls on [CLS], [SEP], BOS and so on.",
     misleads="Often a resting place: heads with nothing to say look there.",
     source="Clark et al. 2019",
 )
@@ -32,7 +32,7 @@ FIRST_ATTENTION = Measure(
     title="attention on the first token",
     unit="share of attention",
     numerator="first_attention",
-    definition="Share of the attention weights of a text that falls on the first token of the window.",
+    definition="Share of the attention weights that falls on the first token of the window.",
     misleads=(
         "Under a causal mask the first token is the one that every query can see: a uniform head "
         "gives it about (1 + ln n) / n."

@@ -51,4 +51,6 @@ def ratio(numerator: Any, denominator: Any) -> NDArray[np.float64]:
     top = np.asarray(numerator, dtype=np.float64)
     bottom = np.asarray(denominator, dtype=np.float64)
     shape = np.broadcast_shapes(top.shape, bottom.shape)
-    return np.divide(top, bottom, out=np.full(shape, np.nan), where=bottom != 0)
+    quotient: NDArray[np.float64] = np.full(shape, np.nan)
+    np.divide(top, bottom, out=quotient, where=bottom != 0)
+    return quotient

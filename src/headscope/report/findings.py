@@ -25,15 +25,14 @@ FINDINGS: tuple[Finding, ...] = (
         ".3f",
         "that share among all pairs of the text at the same distances",
     ),
-    Finding("repetition", "repetition", ".3f", "share of pairs that are one token twice"),
+    Finding("repetition", "repeated token", ".3f", "share of pairs that are one token twice"),
     Finding(
         "repetition_expected",
         "expected",
         ".3f",
         "that share among all pairs of the text at the same distances",
     ),
-    Finding("separator_attention", "attention on . ! ?", ".3f", "share of all attention"),
-    Finding("special_attention", "on special tokens", ".3f", "share of all attention"),
+    Finding("separator_attention", "attention on .!?", ".3f", "share of all attention"),
     Finding(
         "distinct_focal_tokens",
         "distinct focal tokens",
@@ -52,4 +51,4 @@ def findings_rows(layers: pd.DataFrame) -> list[list[str]]:
 
 
 def _cell(value: float, form: str) -> str:
-    return "–" if pd.isna(value) else format(int(value) if form == "d" else value, form)
+    return "-" if pd.isna(value) else format(int(value) if form == "d" else value, form)

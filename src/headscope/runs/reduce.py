@@ -39,9 +39,7 @@ def reduce_shards(manifest: Manifest, shards: Iterable[Shard]) -> dict[str, xr.D
     return {stack: _dataset(manifest, stack, arrays, totals) for stack in manifest.stacks}
 
 
-def _add(
-    sums: dict[str, NDArray[np.float64]], more: Mapping[str, NDArray[np.float64]]
-) -> None:
+def _add(sums: dict[str, NDArray[np.float64]], more: Mapping[str, NDArray[np.float64]]) -> None:
     for name, values in more.items():
         sums[name] = sums[name] + values if name in sums else values.astype(np.float64)
 
@@ -50,7 +48,7 @@ def _column_totals(manifest: Manifest, rows: pa.Table) -> dict[str, NDArray[np.f
     stack_of_row = np.asarray(rows["stack"].cast(pa.string()).to_numpy(zero_copy_only=False))
     layer, head = rows["layer"].to_numpy(), rows["head"].to_numpy()
     columns = [c for c in rows.column_names if c not in (*KEY_COLUMNS, *UNSUMMED_COLUMNS)]
-    totals = {}
+    totals: dict[str, NDArray[np.float64]] = {}
     for stack in manifest.stacks:
         layers, heads = stack_shape(manifest, stack)
         mine = np.flatnonzero(stack_of_row == stack)
@@ -58,7 +56,9 @@ def _column_totals(manifest: Manifest, rows: pa.Table) -> dict[str, NDArray[np.f
         for column in columns:
             values = rows[column].to_numpy()[mine]
             summed = np.bincount(cell, weights=values, minlength=len(layers) * heads)
-            totals[f"{stack}/total_{column}"] = summed.reshape(len(layers), heads)
+            totals[f"{stack}/total_{column}"] = summed.astype(np.float64).reshape(
+                len(layers), heads
+            )
     return totals
 
 

@@ -21,9 +21,7 @@ def write_results(folder: Path, results: Mapping[str, xr.Dataset]) -> None:
                 group=stack,
                 mode="a" if number else "w",
                 engine="h5netcdf",
-                encoding={
-                    name: {"zlib": True, "complevel": 1} for name in dataset.data_vars
-                },
+                encoding={name: {"zlib": True, "complevel": 1} for name in dataset.data_vars},
             )
         temporary.replace(folder / FILE_NAME)
     except OSError as error:
