@@ -7,7 +7,7 @@ around a text of its own, so that the model sees a window as it would see a shor
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Int32
@@ -20,6 +20,7 @@ from headscope.text.kinds import TokenKind
 from headscope.text.marks import mark_tokens
 
 
+@runtime_checkable
 class WindowTokenizer(Protocol):
     """What cutting windows needs to know of a tokenizer."""
 
