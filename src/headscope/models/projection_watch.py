@@ -55,6 +55,8 @@ class ProjectionWatch(TorchFunctionMode):
         super().__init__()
         self.found: list[Projection | None] = []
         """One entry per announced head output."""
+        self.reordered: list[int] = []
+        """Which announced head outputs were projected with their heads in another order."""
         self._tolerance = tolerance
         self._layouts: list[Tensor] = []
 
@@ -62,8 +64,8 @@ class ProjectionWatch(TorchFunctionMode):
         """From now on, look for a linear map of this head output."""
         self.found.append(None)
         self._layouts = [
-            head_output.permute(0, 2, 1, 3).flatten(),  # batch, token, head, d_head
-            head_output.permute(2, 0, 1, 3).flatten(),  # token, batch, head, d_head: XLNet
+            head_output.permute(0, 2, 1, 3),  # batch, token, head, d_head
+            head_output.permute(2, 0, 1, 3),  # token, batch, head, d_head: XLNet
         ]
 
     def __torch_function__(
@@ -74,17 +76,20 @@ class ProjectionWatch(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        if self._layouts and func in _INPUT_POSITION and self._takes_heads(func, args):
-            self.found[-1] = Projection(func, tuple(args), kwargs or {}, result)
-            self._layouts = []
+        if self._layouts and func in _INPUT_POSITION:
+            joined = args[_INPUT_POSITION[func]]
+            if isinstance(joined, Tensor) and joined.numel() == self._layouts[0].numel():
+                self._compare(joined, Projection(func, tuple(args), kwargs or {}, result))
         return result
 
-    def _takes_heads(self, func: Callable[..., Any], args: Sequence[Any]) -> bool:
-        joined = args[_INPUT_POSITION[func]]
-        if joined.numel() != self._layouts[0].numel():
-            return False
-        allowed = self._tolerance * float(self._layouts[0].abs().max())
-        return any(
-            torch.allclose(joined.flatten(), layout, rtol=0, atol=allowed)
-            for layout in self._layouts
-        )
+    def _compare(self, joined: Tensor, projection: Projection) -> None:
+        for layout in self._layouts:
+            difference = joined.reshape(layout.shape) - layout
+            allowed = self._tolerance * layout.abs().max()
+            if (difference.abs() <= allowed).all():
+                self.found[-1] = projection
+                self._layouts = []
+                return
+            # The sum over heads does not know their order, but a gate or a norm changes it.
+            if (difference.sum(dim=-2).abs() <= allowed).all():
+                self.reordered.append(len(self.found) - 1)

@@ -16,7 +16,7 @@ slice of what the model itself projects.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from jaxtyping import Float
@@ -87,11 +87,13 @@ def check_tap(
         residuals = [_padding_residual(*pair) for pair in zip(calls, alone, strict=True)]
         padding = worst("padding changes the result (wrong attention mask)", residuals)
     flags = []
+    if watch.reordered:
+        worst.fail(watch.reordered[0], "the model projects the heads in another order")
     projections = list(zip(sites, watch.found, strict=True))
     if unprojected := [site for site, found in projections if not found]:
         flags.append(
             f"{len(unprojected)} of {len(sites)} output projections do not take the head output as "
-            f"it is but gated, normalised or reordered ({unprojected[0].name}): the head outputs "
+            f"it is but gated or normalised ({unprojected[0].name}): the head outputs "
             "hold, their sum through the projection does not"
         )
     sums = [
@@ -114,7 +116,7 @@ def check_tap(
 
 @dataclass(frozen=True, slots=True)
 class _Worst:
-    """The largest of some residuals, if it is within tolerance."""
+    """The largest of some residuals, one a site, if it is within tolerance."""
 
     model: str
     sites: tuple[AttentionSite, ...]
@@ -123,13 +125,18 @@ class _Worst:
     def __call__(self, failure: str, residuals: list[float]) -> float:
         for index, residual in enumerate(residuals):
             if not residual <= self.tolerance:  # NaN fails too
-                site = self.sites[index]
-                where = f" at {site.stack} layer {site.layer} ({site.name})" * (len(residuals) > 1)
-                raise TapError(
-                    f"self-check of {self.model} failed{where}: {failure}; residual "
-                    f"{residual:.2g}, allowed {self.tolerance:.0e}; please report this model"
-                )
+                allowed = f"{residual:.2g}, allowed {self.tolerance:.0e}"
+                self.fail(index if len(residuals) > 1 else None, f"{failure}; residual {allowed}")
         return max(residuals)
+
+    def fail(self, index: int | None, failure: str) -> NoReturn:
+        where = ""
+        if index is not None:
+            site = self.sites[index]
+            where = f" at {site.stack} layer {site.layer} ({site.name})"
+        raise TapError(
+            f"self-check of {self.model} failed{where}: {failure}; please report this model"
+        )
 
 
 def _difference(tensor: Float[Tensor, "..."], reference: Float[Tensor, "..."]) -> float:

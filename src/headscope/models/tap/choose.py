@@ -37,7 +37,6 @@ def choose_tap(
         if not _hears(tap, run):
             raise TapError(f"the forward pass never calls {projection!r}; name another projection")
         return tap
-    implementation = model.config._attn_implementation
     tap = InterfaceTap(model)
     if _hears(tap, run):
         return tap
@@ -45,19 +44,26 @@ def choose_tap(
     tap = FunctionModeTap(model)
     if _hears(tap, run):
         return tap
-    if model.config._attn_implementation != "eager":
-        raise TapError(
-            f"{type(model).__name__} cannot be switched from {implementation!r} to eager attention "
-            'once it is made; load it with attn_implementation="eager", or pass its folder'
-        )
+    raise TapError(_refusal(model))
+
+
+def _refusal(model: PreTrainedModel) -> str:
     patterns = linear_layer_patterns(model)
-    example = next((name for name in patterns if name.endswith(("o_proj", "out_proj"))), None)
-    raise TapError(
+    endings = ("o_proj", "out_proj", "c_proj", "wo")
+    example = next((name for name in patterns if name.endswith(endings)), "layers.*.attn.o_proj")
+    message = (
         f"{type(model).__name__} uses neither transformers' attention interface nor an eager "
         "softmax that can be followed; if it calls scaled_dot_product_attention, name the layer "
-        f"that joins the heads, for example projection={example or 'layers.*.attention.o_proj'!r} "
+        f"that joins the heads, for example projection={example!r} "
         f"(its linear layers: {', '.join(patterns)})"
     )
+    implementation = model.config._attn_implementation
+    if implementation not in ("eager", None):
+        message += (
+            f"; it runs with {implementation!r} and cannot be switched: if it has an eager path, "
+            'load it with attn_implementation="eager"'
+        )
+    return message
 
 
 def _hears(tap: Tap, run: Callable[[], object]) -> bool:
