@@ -11,7 +11,6 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Int32
-from numpy.typing import ArrayLike
 
 from headscope.errors import SettingsError
 from headscope.text.document import Document
@@ -106,22 +105,20 @@ def cut_windows(
     """
     check_window_settings(tokenizer, window_tokens=window_tokens, min_tokens=min_tokens)
     names = tokenizer.special_names
-    n_prefix, n_suffix = len(tokenizer.prefix_ids), len(tokenizer.suffix_ids)
     prefix_names = tuple(names[token_id] for token_id in tokenizer.prefix_ids)
     suffix_names = tuple(names[token_id] for token_id in tokenizer.suffix_ids)
+    prefix_ids = np.array(tokenizer.prefix_ids, dtype=np.int32)
+    suffix_ids = np.array(tokenizer.suffix_ids, dtype=np.int32)
+    n_prefix, n_suffix = len(prefix_ids), len(suffix_ids)
+
+    def between(body: Int32[np.ndarray, " body"], filler: int) -> Int32[np.ndarray, " token"]:
+        """The marks of the text's tokens, with `filler` where the special tokens stand."""
+        window = np.full(n_prefix + len(body) + n_suffix, filler, dtype=np.int32)
+        window[n_prefix : n_prefix + len(body)] = body
+        return window
 
     marked = mark_tokens(document, tokenizer.encode(document.text), names)
     body_tokens = window_tokens - n_prefix - n_suffix
-
-    def around(
-        body: Int32[np.ndarray, " body"], prefix: ArrayLike, suffix: ArrayLike
-    ) -> Int32[np.ndarray, " token"]:
-        window = np.empty(n_prefix + len(body) + n_suffix, dtype=np.int32)
-        window[:n_prefix] = prefix
-        window[n_prefix : n_prefix + len(body)] = body
-        window[n_prefix + len(body) :] = suffix
-        return window
-
     for first in range(0, len(marked.token_ids), body_tokens):
         body = slice(first, first + body_tokens)
         if len(marked.token_ids[body]) < min_tokens:
@@ -130,14 +127,14 @@ def cut_windows(
             document=document.id,
             label=document.label,
             tokens=prefix_names + tuple(marked.surfaces(body)) + suffix_names,
-            token_ids=around(marked.token_ids[body], tokenizer.prefix_ids, tokenizer.suffix_ids),
-            starts=around(marked.starts[body], -1, -1),
-            ends=around(marked.ends[body], -1, -1),
-            sentence_ids=around(_renumbered(marked.sentence_ids[body]), -1, -1),
-            word_ids=around(_renumbered(marked.word_ids[body]), -1, -1),
-            form_ids=around(_renumbered(marked.form_ids[body]), -1, -1),
-            lemma_ids=around(_renumbered(marked.lemma_ids[body]), -1, -1),
-            kinds=around(marked.kinds[body], TokenKind.SPECIAL, TokenKind.SPECIAL),
+            token_ids=np.concatenate([prefix_ids, marked.token_ids[body], suffix_ids]),
+            starts=between(marked.starts[body], -1),
+            ends=between(marked.ends[body], -1),
+            sentence_ids=between(_renumbered(marked.sentence_ids[body]), -1),
+            word_ids=between(_renumbered(marked.word_ids[body]), -1),
+            form_ids=between(_renumbered(marked.form_ids[body]), -1),
+            lemma_ids=between(_renumbered(marked.lemma_ids[body]), -1),
+            kinds=between(marked.kinds[body], TokenKind.SPECIAL),
         )
 
 

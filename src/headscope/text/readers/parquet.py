@@ -22,7 +22,7 @@ def read_parquet(source: SourceFile, columns: Columns) -> Iterator[Document]:
         try:
             yield from _read(stream, source, columns)
         except (pa.ArrowException, UnicodeDecodeError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            reason = " ".join(str(error).split()) or type(error).__name__
             raise CorpusError(
                 f"cannot read {source.name} as Parquet: {reason}; check the file"
             ) from error

@@ -103,4 +103,5 @@ def refuse_damage(name: str) -> Iterator[None]:
         yield
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        reason = " ".join(reason.split())  # Arrow writes several lines
         raise CorpusError(f"cannot read {name}: {reason}; check the file") from error
