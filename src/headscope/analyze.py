@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -39,7 +38,7 @@ _COMPUTING_PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "nupu
 
 
 def analyze(
-    model: str | Path | Any = "demo",
+    model: str | Path | LoadedModel = "demo",
     corpus: str | Path | Sequence[str | Path] = "demo",
     *,
     texts: int | None = None,
@@ -64,9 +63,10 @@ def analyze(
 ) -> Run:
     """The run that measures every head of a model over a corpus.
 
-    `model` is `demo`, a hub id, a local folder or a loaded transformers model; `corpus` one or
-    more of `demo`, a file, a folder, `-`, `hf:NAME`. `texts` limits the windows. An unfinished run
-    of the same model, corpus and settings in `out` is resumed; another run there is refused.
+    `model` is `demo`, a hub id, a local folder, or what `hs.load_model` gave (it then keeps its own
+    dtype and device); `corpus` one or more of `demo`, a file, a folder, `-`, `hf:NAME`. `texts`
+    limits the windows. An unfinished run of the same model, corpus and settings in `out` is
+    resumed; another run there is refused.
     """
     settings = Settings(
         window_tokens=window,
@@ -89,12 +89,16 @@ def analyze(
         bars = ProgressBars() if progress is True else progress or Progress()
         stack.enter_context(bars)
         bars.stage("loading the model", total=1)
-        loaded = load_model(
-            model,
-            dtype=dtype,
-            device=device,
-            allow_pickle=allow_pickle,
-            trust_remote_code=trust_remote_code,
+        loaded = (
+            model
+            if isinstance(model, LoadedModel)
+            else load_model(
+                model,
+                dtype=dtype,
+                device=device,
+                allow_pickle=allow_pickle,
+                trust_remote_code=trust_remote_code,
+            )
         )
         bars.advance()
         folder = Path(out) if out is not None else default_folder(loaded.name, request)

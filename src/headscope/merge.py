@@ -31,7 +31,7 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
     target = Path(out)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise MergeError(f"{target} is there already; choose another --out")
-    parts_of_one = len({run.manifest.corpus.hash for run in runs}) == 1
+    parts_of_one = len({run.manifest.corpus.window_hashes for run in runs}) == 1
     plan = _union(runs) if parts_of_one else _concatenation(runs)
     with only_writer(target):
         return _write(plan, runs, parts_of_one, target)
@@ -60,14 +60,27 @@ def _concatenation(runs: Sequence[Run]) -> _Plan:
                 f"{run.folder} has {run.shards_done} of {run.manifest.shards} shards; "
                 "finish it with analyze first"
             )
-    for one, other in combinations(runs, 2):
-        ours, theirs = one.manifest.corpus, other.manifest.corpus
-        if ours.hash == theirs.hash or set(ours.window_hashes) & set(theirs.window_hashes):
-            raise MergeError(
-                f"{one.folder} and {other.folder} hold the same texts, which would count twice; "
-                "merge runs over different texts"
-            )
+    holder: dict[bytes, Run] = {}
+    for run in runs:
+        texts = _texts_of(run)
+        for text in texts:
+            if text in holder:
+                raise MergeError(
+                    f"{holder[text].folder} and {run.folder} hold the same texts, which would "
+                    "count twice; merge runs over different texts"
+                )
+        holder |= dict.fromkeys(texts, run)
     return [(run, number) for run in runs for number in range(run.manifest.shards)]
+
+
+def _texts_of(run: Run) -> set[bytes]:
+    """A digest of each window of a run: its document, its place there, and its tokens."""
+    columns = run.windows().to_table(columns=["document", "starts", "token_ids"])
+    return {
+        hashlib.sha256(repr(tuple(row.values())).encode()).digest()
+        for batch in columns.to_batches()
+        for row in batch.to_pylist()
+    }
 
 
 def _write(plan: _Plan, runs: Sequence[Run], parts_of_one: bool, target: Path) -> Run:

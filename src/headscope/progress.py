@@ -39,9 +39,13 @@ class Progress:
 
 
 class ProgressBars(Progress):
-    """A bar for each stage on standard error, with rate and time left."""
+    """A bar for each stage on standard error, with rate and time left.
+
+    Bars are for people who watch: nothing is written where standard error is no terminal.
+    """
 
     def __init__(self) -> None:
+        console = Console(stderr=True)
         self._bars = RichBars(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -50,7 +54,8 @@ class ProgressBars(Progress):
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
-            console=Console(stderr=True),
+            console=console,
+            disable=not console.is_terminal,
         )
         self._task: TaskID | None = None
 

@@ -83,7 +83,10 @@ class Run:
 
     def windows(self) -> ds.Dataset:
         """A row per text: its tokens, their offsets and sentences, as an Arrow dataset."""
-        return ds.dataset(sorted(str(p) for p in (self.folder / "windows").glob("*.parquet")))
+        # By number: a first attempt that was killed may have left more files than this run has.
+        numbers = range(self.manifest.shards)
+        files = [str(self.folder / "windows" / f"{number:05d}.parquet") for number in numbers]
+        return ds.dataset(files, format="parquet")
 
     def reduce(self) -> None:
         """Add up the shards and write results.nc."""

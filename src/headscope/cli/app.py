@@ -16,6 +16,9 @@ from headscope.errors import HeadscopeError
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+"""A mistyped option or command. (Which module it lives in changes between versions of typer.)"""
+
 
 class _InOrder(TyperGroup):
     """Commands in the order in which they are used, not of the alphabet."""
@@ -27,7 +30,7 @@ class _InOrder(TyperGroup):
 
 app = typer.Typer(
     cls=_InOrder,
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -47,24 +50,39 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def headscope(
+    context: typer.Context,
     show_version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Say which."),
     ] = False,
 ) -> None:
     """See and measure what every attention head of a transformer writes."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:
     """Run a command; errors meant for users take one line of standard error."""
     try:
-        app()
+        # Not standalone: typer would show a mistyped option in a box of several lines.
+        sys.exit(app(standalone_mode=False))
     except HeadscopeError as error:
-        # A message may quote a file name or a text: it stays on its line.
-        line = " ".join(str(error).split())
-        sys.stderr.write(f"headscope: {line}\n")
+        _say(str(error))
         sys.exit(error.exit_code)
+    except _UsageError as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "headscope"
+        _say(f"{error.format_message().rstrip('.')}; see: {command} --help")  # type: ignore[attr-defined]
+        sys.exit(2)
+    except (KeyboardInterrupt, typer.Abort):
+        _say("interrupted")
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output has seen enough (`| head`).
         sys.stderr.close()
         sys.exit(0)
+
+
+def _say(message: str) -> None:
+    # A message may quote a file name or a text: it stays on its line.
+    sys.stderr.write(f"headscope: {' '.join(message.split())}\n")
