@@ -22,8 +22,9 @@ class Family:
     config: str
     """Name of the config class."""
     settings: Mapping[str, Any]
-    projection: str
-    """End of the name of the module that takes the joined heads: the oracle reads z there."""
+    projection: str | tuple[str, ...]
+    """End of the name of the module that takes the joined heads (it changed between versions of
+    transformers): the oracle reads z there."""
     tier: str = "interface"
     stacks: Mapping[str, int] = field(default_factory=lambda: {"encoder": LAYERS})
     """Layers of each stack."""
@@ -124,6 +125,7 @@ _IMAGE = {
     "patch_size": 4,
     "num_channels": 3,
 }
+_IMAGE_PROJECTION = ("attention.o_proj", "attention.output.dense")
 _CLIP_TEXT = {**_BERT, "projection_dim": 16, "bos_token_id": 0, "eos_token_id": 2}
 _EXPERTS = {"num_local_experts": 2, "num_experts_per_tok": 1}
 _ROBERTA = {**_BERT, "bos_token_id": 0, "eos_token_id": 2}
@@ -394,8 +396,8 @@ FAMILIES = (
     ),
     Family("BART", "BartConfig", _SEQ2SEQ, "attn.out_proj", **_THREE),
     Family("Marian", "MarianConfig", _SEQ2SEQ, "attn.out_proj", **_THREE),
-    Family("ViT", "ViTConfig", _IMAGE, "attention.o_proj", note="patches as tokens"),
-    Family("DINOv2", "Dinov2Config", _IMAGE, "attention.o_proj", note="patches as tokens"),
+    Family("ViT", "ViTConfig", _IMAGE, _IMAGE_PROJECTION, note="patches as tokens"),
+    Family("DINOv2", "Dinov2Config", _IMAGE, _IMAGE_PROJECTION, note="patches as tokens"),
     Family(
         "Swin",
         "SwinConfig",
@@ -408,7 +410,7 @@ FAMILIES = (
             "num_heads": [2, 4],
             "window_size": 4,
         },
-        "attention.o_proj",
+        _IMAGE_PROJECTION,
         stacks={"encoder": 3},
         note="each window counts as a text of its own; heads differ by stage",
     ),

@@ -5,12 +5,16 @@ from functools import cache
 
 import pytest
 import torch
+import transformers
+from packaging.version import parse
 from tests.models.families import FAMILIES, HEADS, Family, build, inputs_of
 from tests.models.oracle import EagerRun, eager_run
 
 from headscope.errors import TapError
 from headscope.models import LayerCapture, LoadedModel, load_model
 
+NEW_ENOUGH = parse(transformers.__version__) >= parse("5.22")
+"""Families move from function mode to the interface with time: tiers are those of this version."""
 TAPPED = [family for family in FAMILIES if family.refused is None]
 TEXT = [family for family in TAPPED if family.modality == "text"]
 each_tapped_family = pytest.mark.parametrize("family", TAPPED, ids=lambda family: family.title)
@@ -120,7 +124,8 @@ def test_a_text_alone_gives_what_it_gives_padded(family: Family) -> None:
 def test_sites_are_named_and_numbered(family: Family) -> None:
     model = loaded(family)
     assert model.modality == family.modality
-    assert {site.tier for site in model.sites} == {family.tier}
+    if NEW_ENOUGH:
+        assert {site.tier for site in model.sites} == {family.tier}
     assert set(model.stacks) == set(family.stacks)
     for stack, layers in family.stacks.items():
         sites = [site for site in model.sites if site.stack == stack]

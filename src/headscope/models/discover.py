@@ -1,27 +1,23 @@
 """Which attention sites a model has: measured on one forward pass, not read from its names."""
 
 from collections import Counter
-from collections.abc import Callable
 
 from jaxtyping import Float
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headscope.models.site import AttentionSite
-from headscope.models.tap import AttentionCall, Tap
+from headscope.models.site import AttentionSite, Tier
+from headscope.models.tap import AttentionCall
 
 
 def discover_sites(
-    model: PreTrainedModel, tap: Tap, run: Callable[[], object]
+    model: PreTrainedModel, tier: Tier, calls: list[AttentionCall]
 ) -> tuple[AttentionSite, ...]:
-    """The model's attention sites, in the order in which they run.
+    """The sites of all attention calls of one forward pass, in their order.
 
     `layer_idx` is missing in some families, collides between stacks in others, and layers may share
     one module: only the order of calls numbers them all.
     """
-    calls: list[AttentionCall] = []
-    with tap.listen(calls.append):
-        run()
     first_tokens = calls[0].attention.shape[-2]
     causal = [_is_causal(call.attention) for call in calls]
     layers: Counter[str] = Counter()
@@ -43,7 +39,7 @@ def discover_sites(
                 heads=call.head_output.shape[1],
                 d_head=call.head_output.shape[-1],
                 causal=call_is_causal,
-                tier=tap.tier,
+                tier=tier,
             )
         )
     return tuple(sites)

@@ -1,10 +1,10 @@
 """Load a model: find it, read its weights, tap it, check the tap."""
 
 from pathlib import Path
-from typing import Any
 
 import torch
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel
+from safetensors import SafetensorError
+from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from headscope.errors import ModelError
 from headscope.models.loaded import LoadedModel
@@ -31,7 +31,7 @@ def load_model(
     device: str = "cpu",
     allow_pickle: bool = False,
     trust_remote_code: bool = False,
-    tokenizer: Any = None,
+    tokenizer: PreTrainedTokenizerBase | None = None,
     projection: str | None = None,
 ) -> LoadedModel:
     """The model that `spec` names, tapped and checked.
@@ -83,7 +83,7 @@ def _read_weights(
             local_files_only=True,
             output_loading_info=True,
         )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
         raise ModelError(f"cannot load {source.name}: {_first_line(error)}") from error
     missing = sorted(
         key
@@ -122,9 +122,9 @@ def _text_tower(model: PreTrainedModel) -> PreTrainedModel:
     return tower
 
 
-def _read_tokenizer(source: ModelSource, trust_remote_code: bool) -> Any:
+def _read_tokenizer(source: ModelSource, trust_remote_code: bool) -> PreTrainedTokenizerBase:
     try:
-        return AutoTokenizer.from_pretrained(
+        tokenizer = AutoTokenizer.from_pretrained(
             source.path, trust_remote_code=trust_remote_code, local_files_only=True
         )
     except (OSError, ValueError, KeyError, ImportError, TypeError) as error:
@@ -132,6 +132,14 @@ def _read_tokenizer(source: ModelSource, trust_remote_code: bool) -> Any:
             f"{source.name} has no tokenizer that can be loaded ({_first_line(error)}); "
             "pass tokenizer="
         ) from error
+    # Without its files, transformers makes up an empty tokenizer, to which every word is unknown.
+    files = [name for name in tokenizer.vocab_files_names.values() if name]
+    if files and not any((source.path / name).is_file() for name in files):
+        raise ModelError(
+            f"{source.name} has no tokenizer: none of {', '.join(files)} is in {source.path}; "
+            "pass tokenizer="
+        )
+    return tokenizer
 
 
 def _dtype(name: str) -> torch.dtype:

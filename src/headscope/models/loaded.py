@@ -14,6 +14,7 @@ from transformers import PretrainedConfig, PreTrainedModel
 from headscope.errors import TapError
 from headscope.models.capture import LayerCapture
 from headscope.models.discover import discover_sites
+from headscope.models.one_thread import one_thread
 from headscope.models.probe import Inputs, Modality, modality_of, padding_id, probe_of
 from headscope.models.quiet import quiet_loading
 from headscope.models.self_check import SelfCheck, check_tap
@@ -47,9 +48,10 @@ class LoadedModel:
         self._projection = projection
         self._options = _forward_options(model)
         probe = probe_of(model)
-        with quiet_loading():  # a family outside the interface logs that it was asked to change
-            self._tap = choose_tap(model, lambda: self._run(probe.padded), projection)
-            self.sites = discover_sites(model, self._tap, lambda: self._run(probe.padded))
+        # Quiet, since a family outside the interface logs that it was asked to change.
+        with quiet_loading(), one_thread():
+            self._tap, calls = choose_tap(model, lambda: self._run(probe.padded), projection)
+            self.sites = discover_sites(model, self._tap.tier, calls)
             self.check: SelfCheck = check_tap(model, self._tap, self.sites, probe, self._run)
 
     @property

@@ -28,21 +28,18 @@ class Projection:
     options: Mapping[str, Any]
     output: Tensor
 
-    def contributions(self, heads: int) -> tuple[list[Tensor], Tensor]:
+    def contributions(self, heads: int) -> tuple[tuple[Tensor, ...], Tensor]:
         """What each head adds to the output, and what is added without any head (the bias)."""
         position = _INPUT_POSITION[self.function]
         joined = self.arguments[position]
         by_head = joined if joined.ndim == 4 else joined.unflatten(-1, (heads, -1))
-
-        def project(part: Tensor) -> Tensor:
-            arguments = list(self.arguments)
-            arguments[position] = part.reshape(joined.shape)
-            result: Tensor = self.function(*arguments, **self.options)
-            return result
-
-        nothing = project(torch.zeros_like(by_head))
-        keep = torch.eye(heads, dtype=joined.dtype, device=joined.device)
-        return [project(by_head * keep[h][:, None]) - nothing for h in range(heads)], nothing
+        keep = torch.eye(heads + 1, heads, dtype=joined.dtype, device=joined.device)
+        # All heads in one call, one after the other along the first axis: no projection mixes it.
+        parts = [(by_head * kept[:, None]).reshape(joined.shape) for kept in keep]
+        arguments = list(self.arguments)
+        arguments[position] = torch.cat(parts)
+        *with_head, nothing = self.function(*arguments, **self.options).chunk(heads + 1)
+        return tuple(part - nothing for part in with_head), nothing
 
 
 class ProjectionWatch(TorchFunctionMode):
