@@ -24,8 +24,8 @@ REFUSED = {
 
 def choose_tap(
     model: PreTrainedModel, run: Callable[[], object], projection: str | None = None
-) -> Tap:
-    """The first tap that overhears anything while `run` runs the model.
+) -> tuple[Tap, list[AttentionCall]]:
+    """The first tap that overhears anything while `run` runs the model, and what it overheard.
 
     A family outside the interface only logs that it ignores the attention implementation it is
     given, so calls are counted: no calls, not this tap.
@@ -34,16 +34,16 @@ def choose_tap(
         raise TapError(f"{reason}; analyse a model with full attention instead")
     if projection is not None:
         tap: Tap = ProjectionTap(model, projection)
-        if not _hears(tap, run):
-            raise TapError(f"the forward pass never calls {projection!r}; name another projection")
-        return tap
+        if calls := _overheard(tap, run):
+            return tap, calls
+        raise TapError(f"the forward pass never calls {projection!r}; name another projection")
     tap = InterfaceTap(model)
-    if _hears(tap, run):
-        return tap
+    if calls := _overheard(tap, run):
+        return tap, calls
     model.set_attn_implementation("eager")
     tap = FunctionModeTap(model)
-    if _hears(tap, run):
-        return tap
+    if calls := _overheard(tap, run):
+        return tap, calls
     raise TapError(_refusal(model))
 
 
@@ -66,8 +66,8 @@ def _refusal(model: PreTrainedModel) -> str:
     return message
 
 
-def _hears(tap: Tap, run: Callable[[], object]) -> bool:
+def _overheard(tap: Tap, run: Callable[[], object]) -> list[AttentionCall]:
     calls: list[AttentionCall] = []
     with tap.listen(calls.append):
         run()
-    return bool(calls)
+    return calls
