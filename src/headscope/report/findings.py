@@ -50,5 +50,5 @@ def findings_rows(layers: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-def _cell(value: float, form: str) -> str:
+def _cell(value: int | float, form: str) -> str:
     return "-" if pd.isna(value) else format(int(value) if form == "d" else value, form)
