@@ -106,6 +106,18 @@ def test_output_with_the_tap_is_the_output_without(family: Family) -> None:
     assert_close(tapped, expected)
 
 
+@pytest.mark.parametrize("title", ["BERT", "GPT-2", "Llama", "Mistral", "ModernBERT", "ViT"])
+def test_output_with_the_tap_is_what_users_get_by_default(title: str) -> None:
+    (family,) = [family for family in FAMILIES if family.title == title]
+    inputs, model = inputs_of(family), build(family)
+    model.set_attn_implementation("sdpa")
+    with torch.no_grad():
+        default = model(**inputs).last_hidden_state
+        tapped = loaded(family).model(**inputs).last_hidden_state
+    mask = inputs.get("attention_mask", torch.ones(default.shape[:2])).bool()
+    assert_close(tapped[mask], default[mask])
+
+
 @pytest.mark.parametrize("family", TEXT, ids=lambda family: family.title)
 def test_a_text_alone_gives_what_it_gives_padded(family: Family) -> None:
     inputs, padded = inputs_of(family), captures(family)

@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+import huggingface_hub
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -98,7 +99,8 @@ def test_real_checkpoints_load(checkpoint, name: str, tier: str, stacks: dict[st
 
 
 def test_an_unknown_model_is_refused_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # the discard port: nobody answers
+    hub = huggingface_hub.hf_api.api
+    monkeypatch.setattr(hub, "endpoint", "http://127.0.0.1:9")  # nobody answers there
     started = time.monotonic()
     assert_refused("not on this machine and .* cannot be reached", "nobody/no-such-model")
     assert time.monotonic() - started < 10

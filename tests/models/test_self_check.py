@@ -131,3 +131,12 @@ def test_weights_that_are_not_numbers_fail() -> None:
         model.encoder.layer[1].attention.self.value.weight[0, 0] = float("nan")
     with pytest.raises(TapError, match="encoder layer 2"):
         load_model(model)
+
+
+def test_audio_models_that_feel_padding_are_flagged() -> None:
+    audio = family("wav2vec2")
+    settings = {**audio.settings, "feat_extract_norm": "group"}
+    check = load_model(build(replace(audio, settings=settings))).check
+    assert check.padding is not None
+    assert check.padding > check.tolerance
+    assert "equal lengths" in check.flags[0]
