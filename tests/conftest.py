@@ -1,11 +1,16 @@
 """What tests share: the folders beside the project, and real checkpoints."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+# Small models run fastest on one thread, and tests may share the machine. Set before torch is
+# imported, here and in the processes that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"

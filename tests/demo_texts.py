@@ -1,4 +1,4 @@
-"""Uneven texts of the demo corpus, and a plain transformers model that knows nothing of headscope."""
+"""Uneven texts of the demo corpus, and the demo model as transformers alone runs it."""
 
 import importlib.util
 import json
@@ -88,9 +88,5 @@ class PlainBert:
 
 def naive_text(window: Window) -> NaiveText:
     """A window as the plain loops want it: the fields have the same names."""
-    return NaiveText(
-        **{
-            field.name: np.asarray(getattr(window, field.name)).tolist()
-            for field in fields(NaiveText)
-        }
-    )
+    names = [field.name for field in fields(NaiveText)]
+    return NaiveText(**{name: np.asarray(getattr(window, name)).tolist() for name in names})

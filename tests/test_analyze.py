@@ -23,6 +23,12 @@ def plain_bert():
 
 
 @pytest.fixture(scope="module")
+def models(demo_model):
+    """The demo model in both precisions."""
+    return {"float32": demo_model, "float64": hs.load_model("demo", dtype="float64")}
+
+
+@pytest.fixture(scope="module")
 def uneven(tmp_path_factory):
     return write_uneven_corpus(tmp_path_factory.mktemp("corpus") / "uneven.jsonl", WORDS)
 
@@ -59,17 +65,16 @@ def naive_rows(run: hs.Run, plain_bert: PlainBert, variant: str) -> pd.DataFrame
 
 @pytest.mark.parametrize("variant", ["raw", "centred", "cosine"])
 def test_every_column_equals_plain_loops_over_the_models_own_eager_attention(
-    plain_bert, uneven, tmp_path, variant
+    models, plain_bert, uneven, tmp_path, variant
 ):
     run = hs.analyze(
-        "demo",
+        models["float64"],
         uneven,
         out=tmp_path / "run",
         window=64,
         layers=LAYERS,
         similarity=variant,
         pairs="top:0.02",
-        dtype="float64",
         progress=False,
     )
     ours, theirs = rows_of(run), naive_rows(run, plain_bert, variant)
@@ -84,14 +89,14 @@ def test_every_column_equals_plain_loops_over_the_models_own_eager_attention(
 
 
 def test_single_precision_differs_from_the_oracle_at_the_threshold_alone(
-    plain_bert, uneven, tmp_path
+    models, plain_bert, uneven, tmp_path
 ):
     """float32 may swap the last pair taken with the next one, where the two are all but equal.
 
     So sums of attention agree everywhere, and columns about pairs in nearly all rows.
     """
     run = hs.analyze(
-        "demo",
+        models["float32"],
         uneven,
         out=tmp_path / "run",
         window=64,
@@ -108,15 +113,14 @@ def test_single_precision_differs_from_the_oracle_at_the_threshold_alone(
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 1e-5)])
-def test_batches_and_padding_change_no_number(uneven, tmp_path, dtype, tolerance):
+def test_batches_and_padding_change_no_number(models, uneven, tmp_path, dtype, tolerance):
     small, large = (
         rows_of(
             hs.analyze(
-                "demo",
+                models[dtype],
                 uneven,
                 out=tmp_path / str(batch_tokens),
                 batch_tokens=batch_tokens,
-                dtype=dtype,
                 progress=False,
             )
         )
@@ -131,9 +135,11 @@ def test_batches_and_padding_change_no_number(uneven, tmp_path, dtype, tolerance
         )
 
 
-def test_layers_asked_for_equal_those_of_a_full_run(uneven, tmp_path):
-    whole = hs.analyze("demo", uneven, out=tmp_path / "whole", progress=False).heads
-    part = hs.analyze("demo", uneven, out=tmp_path / "part", layers=[2, 5], progress=False).heads
+def test_layers_asked_for_equal_those_of_a_full_run(demo_model, uneven, tmp_path):
+    whole = hs.analyze(demo_model, uneven, out=tmp_path / "whole", progress=False).heads
+    part = hs.analyze(
+        demo_model, uneven, out=tmp_path / "part", layers=[2, 5], progress=False
+    ).heads
     expected = whole[whole["layer"].isin([2, 5])].reset_index(drop=True)
     pd.testing.assert_frame_equal(part, expected)
 

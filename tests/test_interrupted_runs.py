@@ -1,0 +1,158 @@
+"""Runs that are killed, at any moment, and started again."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from tests.demo_texts import write_uneven_corpus
+
+import headscope as hs
+
+SHARDS = 6
+SCRIPT = """
+import sys, headscope as hs
+hs.analyze("demo", sys.argv[1], out=sys.argv[2], shard_windows=4, layers=[1, 6], progress=False)
+"""
+
+# The command as people type it, but for shards that are small enough to be interrupted.
+COMMAND_LINE = """
+import sys, functools, headscope.analyze as home
+from headscope.cli import main
+home.analyze = functools.partial(home.analyze, shard_windows=4)
+corpus, out = sys.argv[1:]
+sys.argv = ["headscope", "analyze", "--corpus", corpus, "--out", out, "--layers", "1,6"]
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    words = tuple(random.Random(7).randrange(20, 90) for _ in range(4 * SHARDS))
+    return write_uneven_corpus(tmp_path_factory.mktemp("corpus") / "texts.jsonl", words)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(demo_model, corpus, tmp_path_factory):
+    return analyse(demo_model, corpus, tmp_path_factory.mktemp("undisturbed") / "run")
+
+
+def analyse(model, corpus, out) -> hs.Run:
+    return hs.analyze(model, corpus, out=out, shard_windows=4, layers=[1, 6], progress=False)
+
+
+def assert_same_results(run: hs.Run, other: hs.Run) -> None:
+    assert list(run.arrays.variables) == list(other.arrays.variables)
+    for name, array in run.arrays.variables.items():
+        assert array.values.tobytes() == other.arrays[name].values.tobytes(), name
+    assert run.rows().to_table().equals(other.rows().to_table())
+
+
+def start(corpus, out) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(corpus), str(out)], stderr=subprocess.DEVNULL
+    )
+
+
+def wait_for(process: subprocess.Popen, *, shards: int, out) -> None:
+    """Until the process has written so many shards, or ended."""
+    while process.poll() is None and len(list(out.glob("shards/*.json"))) < shards:
+        time.sleep(0.002)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_killed_run_that_is_started_again_equals_an_undisturbed_one(
+    demo_model, corpus, undisturbed, tmp_path, seed
+):
+    """The moments are random, within the time in which shards are being written."""
+    chance = random.Random(seed)
+    out = tmp_path / "run"
+    process = start(corpus, out)
+    wait_for(process, shards=chance.randrange(SHARDS), out=out)
+    time.sleep(chance.random() * 0.1)
+    process.kill()
+    process.wait()
+    assert_same_results(analyse(demo_model, corpus, out), undisturbed)
+
+
+@pytest.mark.parametrize("moment", ["shards/00002.json", "results.nc"])
+def test_dying_while_a_file_is_being_named_costs_no_more_than_its_shard(
+    demo_model, corpus, undisturbed, tmp_path, moment
+):
+    """Exactly between the temporary file and its final name: the worst moment there is."""
+    out = tmp_path / "run"
+    dying = f"""
+import os, pathlib
+rename = pathlib.Path.replace
+def replace(self, target):
+    if str(target).endswith({moment!r}):
+        os.kill(os.getpid(), 9)
+    return rename(self, target)
+pathlib.Path.replace = replace
+"""
+    command = [sys.executable, "-c", dying + SCRIPT, str(corpus), str(out)]
+    assert subprocess.run(command).returncode == -signal.SIGKILL
+    assert not (out / moment).exists()
+    assert_same_results(analyse(demo_model, corpus, out), undisturbed)
+
+
+def test_ctrl_c_says_how_to_go_on_and_going_on_gives_the_same(
+    demo_model, corpus, undisturbed, tmp_path
+):
+    out = tmp_path / "run"
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND_LINE, str(corpus), str(out)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(process, shards=2, out=out)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error.count("\n") == 1
+    assert "run the same command again" in error
+    done = len(list(out.glob("shards/*.json")))
+    assert 2 <= done < SHARDS
+    assert_same_results(analyse(demo_model, corpus, out), undisturbed)
+
+
+def test_a_damaged_shard_is_done_again(demo_model, corpus, undisturbed, tmp_path):
+    run = analyse(demo_model, corpus, tmp_path / "run")
+    path = run.folder / "shards" / "00003.safetensors"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+    assert_same_results(analyse(demo_model, corpus, run.folder), undisturbed)
+    assert path.read_bytes() != content
+
+
+def test_finished_shards_are_not_done_twice(demo_model, corpus, undisturbed, tmp_path):
+    run = analyse(demo_model, corpus, tmp_path / "run")
+    (run.folder / "shards" / "00001.json").unlink()
+    (run.folder / "results.nc").unlink()
+    times = {p.name: p.stat().st_mtime_ns for p in (run.folder / "shards").glob("*.parquet")}
+    again = analyse(demo_model, corpus, run.folder)
+    changed = [
+        name
+        for name, time_ns in times.items()
+        if (run.folder / "shards" / name).stat().st_mtime_ns != time_ns
+    ]
+    assert changed == ["00001.parquet"]
+    assert_same_results(again, undisturbed)
+
+
+def test_the_reduction_does_not_depend_on_the_number_of_windows_in_a_shard(
+    demo_model, corpus, undisturbed, tmp_path
+):
+    """Streaming equals one-shot: sums over shards are the sums over all texts."""
+    whole = hs.analyze(
+        demo_model, corpus, out=tmp_path, shard_windows=1000, layers=[1, 6], progress=False
+    )
+    assert whole.manifest.shards == 1
+    for name, array in whole.arrays.data_vars.items():
+        np.testing.assert_allclose(
+            array, undisturbed.arrays[name], rtol=1e-5, atol=1e-5, err_msg=name
+        )
