@@ -18,6 +18,9 @@ class NaiveText:
     sentence_ids: list[int]
     special: list[bool]
     separator: list[bool]
+    word_ids: list[int]
+    lemma_ids: list[int]
+    kinds: list[int]
 
     @property
     def n(self) -> int:
@@ -87,6 +90,12 @@ def naive_head(
     def one_token(i: int, j: int) -> bool:
         return text.token_ids[i] == text.token_ids[j]
 
+    def one_word(i: int, j: int) -> bool:
+        return text.word_ids[i] == text.word_ids[j] >= 0
+
+    def one_lemma(i: int, j: int) -> bool:
+        return text.lemma_ids[i] == text.lemma_ids[j] >= 0
+
     def expected(label) -> float:
         total = 0.0
         for i, j in pairs:
@@ -111,7 +120,37 @@ def naive_head(
     high = [may[j] and largest > 0 and seen[j] / largest >= attention_threshold for j in range(n)]
     touched = [pair for pair in every if high[pair[0]] or high[pair[1]]]
     total_mass = sum(mass)
+    lengths = [math.sqrt(sum(float(x) ** 2 for x in row)) for row in z]
+    inside = [lengths[i] for i in range(n) if counted[i]]
+    norm = sum(inside) / len(inside)
+    at_separators = [lengths[i] for i in range(n) if counted[i] and text.separator[i]]
+    half = naive_half_distance(c, every, n)
+    contrast = naive_block_contrast(c, every, one_sentence, n)
+    kinds = Counter()
+    for i, j in pairs:
+        kinds[text.kinds[i]] += 1
+        kinds[text.kinds[j]] += 1
     return {
+        "word_repetition_pairs": sum(one_word(i, j) for i, j in pairs),
+        "word_repetition_expected": expected(one_word),
+        "lemma_repetition_pairs": sum(one_lemma(i, j) for i, j in pairs),
+        "lemma_repetition_expected": expected(one_lemma),
+        "lemma_pairs": len(pairs) if any(lemma >= 0 for lemma in text.lemma_ids) else 0,
+        "focal_kind": text.kinds[text.token_ids.index(focal)] if pairs else -1,
+        "focal_expected": 2
+        * len(pairs)
+        * sum(text.token_ids[i] == focal for i in range(n) if counted[i])
+        / sum(counted),
+        "norm": norm,
+        "norm_texts": 1,
+        "separator_norm": sum(at_separators) / len(at_separators) / norm if at_separators else 0,
+        "separator_norm_texts": int(bool(at_separators)),
+        "half_distance": half or 0,
+        "half_distance_texts": int(half is not None),
+        "block_contrast": contrast or 0,
+        "block_contrast_texts": int(contrast is not None),
+        "kinds": kinds,
+        "high": high,
         "pairs": len(pairs),
         "distance_sum": sum(j - i for i, j in pairs),
         "same_sentence_pairs": sum(one_sentence(i, j) for i, j in pairs),
@@ -136,3 +175,32 @@ def naive_head(
         "distances": Counter(j - i for i, j in pairs),
         "pair_list": pairs,
     }
+
+
+def naive_half_distance(c, every, n: int) -> int | None:
+    """The distance within which half of the positive similarity lies."""
+    total = sum(max(c[i][j], 0) for i, j in every)
+    if total <= 0:
+        return None
+    for reach in range(1, n):
+        if sum(max(c[i][j], 0) for i, j in every if j - i <= reach) >= total / 2:
+            return reach
+    raise AssertionError("half of something positive must lie somewhere")
+
+
+def naive_block_contrast(c, every, one_sentence, n: int) -> float | None:
+    """Within minus across sentences at equal distance, in standard deviations of C."""
+    values = [c[i][j] for i, j in every]
+    if len(values) < 2:
+        return None
+    mean = sum(values) / len(values)
+    deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / (len(values) - 1))
+    top = bottom = 0.0
+    for distance in range(1, n):
+        within = [c[i][j] for i, j in every if j - i == distance and one_sentence(i, j)]
+        across = [c[i][j] for i, j in every if j - i == distance and not one_sentence(i, j)]
+        if within and across:
+            weight = len(within) * len(across) / (len(within) + len(across))
+            top += weight * (sum(within) / len(within) - sum(across) / len(across))
+            bottom += weight
+    return top / bottom / deviation if bottom and deviation else None

@@ -54,7 +54,9 @@ def analyze(
     id_column: str | None = None,
     label_column: str | None = None,
     batch_tokens: int = 2048,
-    shard_windows: int = 256,
+    shard_windows: int = 512,
+    permutations: int = 64,
+    seed: int = 0,
     dtype: str = "float32",
     device: str = "cpu",
     allow_pickle: bool = False,
@@ -77,6 +79,8 @@ def analyze(
         special_tokens=special_tokens,
         layers=None if layers is None else tuple(layers),
         shard_windows=shard_windows,
+        permutations=permutations,
+        seed=seed,
         batch_tokens=batch_tokens,
     )
     if texts is not None and texts < 1:

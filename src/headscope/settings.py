@@ -1,5 +1,6 @@
 """The choices that change a number, as one value that a run's manifest records."""
 
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
@@ -36,8 +37,23 @@ class PairRule:
             )
         return cls("top" if kind == "top" else "max", value)
 
+    def number_taken(self, pairs: int) -> int:
+        """How many of `pairs` pairs a `top` rule takes."""
+        # The small slack keeps 0.01 * 200 at 2 where binary fractions say 2.0000000000000004.
+        return min(pairs, math.ceil(self.value * pairs - 1e-9))
+
     def __str__(self) -> str:
         return f"{self.kind}:{self.value:g}"
+
+
+SWEEP_PAIRS: tuple[PairRule, ...] = (
+    *(PairRule("top", share) for share in (0.002, 0.005, 0.01, 0.02, 0.05)),
+    *(PairRule("max", fraction) for fraction in (0.1, 0.2, 0.3, 0.4, 0.5)),
+)
+"""The pair rules at which every run is measured beside its own."""
+
+SWEEP_ATTENTION: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5)
+"""The attention thresholds at which every run is measured beside its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +74,11 @@ class Settings:
     """Whether special tokens may form pairs and set the scale of the column mass."""
     layers: tuple[int, ...] | None = None
     """The layers measured, numbered from 1; all of them when None."""
-    shard_windows: int = 256
+    permutations: int = 64
+    """How often labels are dealt out at random, for what chance gives; 0 = not at all."""
+    seed: int = 0
+    """Of whatever is random."""
+    shard_windows: int = 512
     """Windows of a shard, the unit of work that is written, resumed and merged."""
     batch_tokens: int = 2048
     """Tokens, padding included, that go through the model at once."""
@@ -76,6 +96,8 @@ class Settings:
         for name in ("shard_windows", "batch_tokens"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name.replace('_', ' ')}: must be at least 1")
+        if self.permutations < 0 or self.seed < 0:
+            raise SettingsError("permutations and seed: must not be negative")
         if self.layers is not None and (not self.layers or min(self.layers) < 1):
             raise SettingsError("layers: give numbers from 1 on, such as 1,6,11")
 

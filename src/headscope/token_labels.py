@@ -4,11 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Shaped
+from jaxtyping import Int, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.kernels.text_batch import TokenLabels
+from headscope.kernels.labels import SENTENCE, TOKEN, TokenLabels
+from headscope.kernels.permutations import permute_sentences, permute_tokens
+from headscope.kernels.text_batch import TextBatch, first_occurrence, pair_baseline
+from headscope.settings import Settings
 from headscope.text.windows import Window
 
 
@@ -22,12 +25,19 @@ def label_tokens(windows: Sequence[Window], device: torch.device | str = "cpu") 
             line[: len(row)] = row
         return torch.from_numpy(matrix).to(device)
 
+    groups = [
+        [window.sentence_ids for window in windows],
+        [window.token_ids for window in windows],
+        [window.form_ids for window in windows],
+        [window.lemma_ids for window in windows],
+    ]
     return TokenLabels(
         real=padded([np.ones(window.n_tokens) for window in windows], 0).bool(),
         special=padded([window.special for window in windows], 0).bool(),
         separator=padded([window.separator for window in windows], 0).bool(),
         token_ids=padded([window.token_ids for window in windows], 0),
-        sentence_ids=padded([window.sentence_ids for window in windows], -1),
+        kinds=padded([window.kinds for window in windows], 0),
+        groups=torch.stack([padded(group, -1) for group in groups]),
     )
 
 
@@ -38,15 +48,51 @@ def shifted_right(labels: TokenLabels, start_token_id: int) -> TokenLabels:
     drops out, so that the length stays.
     """
 
-    def shift(values: Shaped[Tensor, "batch token"], first: int) -> Shaped[Tensor, "batch token"]:
-        moved = values.roll(1, dims=1)
-        moved[:, 0] = first
+    def shift(values: Shaped[Tensor, "*axes token"], first: int) -> Shaped[Tensor, "*axes token"]:
+        moved = values.roll(1, dims=-1)
+        moved[..., 0] = first
         return moved
 
+    groups = shift(labels.groups, -1)
+    groups[TOKEN, :, 0] = start_token_id
     return TokenLabels(
         real=labels.real,
         special=shift(labels.special, True),
         separator=shift(labels.separator, False),
         token_ids=shift(labels.token_ids, start_token_id),
-        sentence_ids=shift(labels.sentence_ids, -1),
+        kinds=shift(labels.kinds, 0),
+        groups=groups,
+    )
+
+
+def text_batch(
+    queries: TokenLabels,
+    keys: TokenLabels,
+    settings: Settings,
+    text_numbers: NDArray[np.int64],
+) -> TextBatch:
+    """The batch as a stack reads it. Random labels depend on a text's number and the seed alone."""
+    counted = queries.counted(settings.special_tokens)
+    groups, inside = queries.groups.cpu().numpy(), counted.cpu().numpy()
+    sentences, tokens = [], []
+    for row, number in enumerate(text_numbers):
+        rng = np.random.default_rng([settings.seed, int(number)])
+        ids = np.where(inside[row], groups[:, row], -1)
+        sentences.append(permute_sentences(ids[SENTENCE], settings.permutations, rng))
+        tokens.append(permute_tokens(ids[TOKEN], settings.permutations, rng))
+
+    def stacked(
+        permuted: Sequence[NDArray[np.int64]],
+    ) -> Int[Tensor, "batch token permutation"]:
+        # The permutations of a token lie together: they are read together, pair by pair.
+        return torch.from_numpy(np.stack(permuted).swapaxes(1, 2).copy()).to(counted.device)
+
+    return TextBatch(
+        queries=queries,
+        keys=keys,
+        counted=counted,
+        baseline=pair_baseline(queries, counted),
+        first=first_occurrence(queries.token_ids),
+        permuted_sentences=stacked(sentences),
+        permuted_tokens=stacked(tokens),
     )

@@ -1,90 +1,53 @@
-"""Every statistic of a layer against plain loops, on random inputs with uneven lengths."""
+"""Every statistic of a layer against plain loops, by both kernels, on uneven random texts."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels.random_layers import HEADS, padded_batch, random_layer, random_text
+from tests.naive import naive_head
 
-from headscope.kernels.layer_statistics import layer_statistics
-from headscope.kernels.text_batch import TokenLabels, pair_baseline
-from headscope.settings import PairRule, Settings
-from tests.naive import NaiveText, naive_head
+from headscope.kernels.fused import fused_statistics
+from headscope.kernels.vectorised import vectorised_statistics
+from headscope.settings import SWEEP_ATTENTION, SWEEP_PAIRS, PairRule, Settings
 
-HEADS, D_HEAD = 3, 4
+KERNELS = pytest.mark.parametrize("kernel", [vectorised_statistics, fused_statistics])
 
-
-def random_text(rng: np.random.Generator, n: int) -> NaiveText:
-    separator = rng.random(n) < 0.15
-    special = np.zeros(n, dtype=bool)
-    special[0] = special[-1] = True
-    sentences = np.cumsum(np.concatenate([[0], separator[:-1]]))
-    sentences[special] = -1
-    return NaiveText(
-        token_ids=rng.integers(1, 9, n).tolist(),
-        sentence_ids=sentences.tolist(),
-        special=special.tolist(),
-        separator=separator.tolist(),
-    )
-
-
-def padded_labels(texts: list[NaiveText]) -> TokenLabels:
-    longest = max(text.n for text in texts)
-
-    def pad(values: list[list], fill):
-        return torch.tensor([list(row) + [fill] * (longest - len(row)) for row in values])
-
-    return TokenLabels(
-        real=pad([[True] * text.n for text in texts], False),
-        special=pad([text.special for text in texts], False),
-        separator=pad([text.separator for text in texts], False),
-        token_ids=pad([text.token_ids for text in texts], 0),
-        sentence_ids=pad([text.sentence_ids for text in texts], -1),
-    )
-
-
-def random_layer(rng: np.random.Generator, texts: list[NaiveText], causal: bool):
-    longest = max(text.n for text in texts)
-    z = torch.tensor(rng.normal(0.3, 1, (len(texts), HEADS, longest, D_HEAD)))
-    scores = torch.tensor(rng.normal(0, 2, (len(texts), HEADS, longest, longest)))
-    for row, text in enumerate(texts):
-        scores[row, :, :, text.n :] = -torch.inf
-    if causal:
-        scores += torch.full((longest, longest), -torch.inf, dtype=scores.dtype).triu(1)
-    return z, scores.softmax(-1)
-
-
-@settings(max_examples=25, deadline=None)
-@given(
+layers = given(
     seed=st.integers(0, 10**6),
-    lengths=st.lists(st.integers(3, 14), min_size=1, max_size=4),
+    lengths=st.lists(st.integers(4, 14), min_size=1, max_size=4),
     variant=st.sampled_from(["raw", "centred", "cosine"]),
     rule=st.sampled_from(["top:0.01", "top:0.2", "top:1", "max:0.3", "max:0.9"]),
     causal=st.booleans(),
     special_tokens=st.booleans(),
+    lemmas=st.booleans(),
 )
-def test_statistics_equal_plain_loops(seed, lengths, variant, rule, causal, special_tokens):
+
+
+@KERNELS
+@settings(max_examples=25, deadline=None)
+@layers
+def test_statistics_equal_plain_loops(
+    kernel, seed, lengths, variant, rule, causal, special_tokens, lemmas
+):
     rng = np.random.default_rng(seed)
-    texts = [random_text(rng, n) for n in lengths]
-    labels = padded_labels(texts)
+    texts = [random_text(rng, n, lemmas) for n in lengths]
     z, attention = random_layer(rng, texts, causal)
     chosen = Settings(
         window_tokens=16,
         similarity=variant,
         pairs=PairRule.parse(rule),
         special_tokens=special_tokens,
+        permutations=3,
     )
-    ours = layer_statistics(
-        z,
-        attention,
-        queries=labels,
-        keys=labels,
-        baseline=pair_baseline(labels, special_tokens=special_tokens),
-        causal=causal,
-        settings=chosen,
-    )
+    ours = kernel(z, attention, padded_batch(texts, chosen), causal=causal, settings=chosen)
     summed = np.zeros((HEADS, 16, 16))
     histogram = np.zeros((HEADS, 16))
+    kinds = np.zeros((HEADS, 7))
+    compared = set()
     for row, text in enumerate(texts):
         for head in range(HEADS):
             theirs = naive_head(
@@ -98,87 +61,118 @@ def test_statistics_equal_plain_loops(seed, lengths, variant, rule, causal, spec
             )
             for column, value in theirs.items():
                 if column in ours.rows:
+                    compared.add(column)
                     assert ours.rows[column][row, head].item() == pytest.approx(value), column
-            summed[head, : text.n, : text.n] += theirs["similarity_sum"]
+            summed[head, : text.n, : text.n] += np.triu(theirs["similarity_sum"])
             for distance, count in theirs["distances"].items():
                 histogram[head, distance] += count
-    np.testing.assert_allclose(ours.sums["similarity_sum"].numpy(), summed, atol=1e-9)
+            for kind, count in theirs["kinds"].items():
+                kinds[head, kind] += count
+    assert set(ours.rows) - compared == {"focal_exclusiveness"}
+    own = ["raw", "centred", "cosine"].index(variant)
+    np.testing.assert_allclose(ours.sums["similarity_sum"][:, own].numpy(), summed, atol=1e-9)
     np.testing.assert_array_equal(ours.sums["distance_histogram"].numpy(), histogram)
+    np.testing.assert_array_equal(ours.sums["element_kinds"].numpy(), kinds)
 
 
-def test_exclusiveness_adds_up_to_the_number_of_distinct_focal_tokens():
+@settings(max_examples=25, deadline=None)
+@layers
+def test_the_two_kernels_agree_in_everything(
+    seed, lengths, variant, rule, causal, special_tokens, lemmas
+):
+    rng = np.random.default_rng(seed)
+    texts = [random_text(rng, n, lemmas) for n in lengths]
+    z, attention = random_layer(rng, texts, causal)
+    chosen = Settings(
+        window_tokens=16,
+        similarity=variant,
+        pairs=PairRule.parse(rule),
+        special_tokens=special_tokens,
+        permutations=4,
+    )
+    batch = padded_batch(texts, chosen)
+    one = vectorised_statistics(z, attention, batch, causal=causal, settings=chosen)
+    other = fused_statistics(z, attention, batch, causal=causal, settings=chosen)
+    for part in ("rows", "sums", "sweep"):
+        ours, theirs = getattr(one, part), getattr(other, part)
+        assert set(ours) == set(theirs)
+        for name in ours:
+            torch.testing.assert_close(
+                theirs[name], ours[name], rtol=1e-9, atol=1e-9, equal_nan=True, msg=name
+            )
+
+
+@KERNELS
+def test_the_sweep_is_what_each_threshold_gives_by_itself(kernel):
+    rng = np.random.default_rng(4)
+    texts = [random_text(rng, n) for n in (14, 9, 12)]
+    z, attention = random_layer(rng, texts)
+    base = Settings(window_tokens=16, permutations=0, pairs=PairRule.parse("top:0.1"))
+    batch = padded_batch(texts, base)
+
+    def measured(chosen):
+        return kernel(z, attention, batch, causal=False, settings=chosen)
+
+    sweep = measured(base).sweep
+    for place, rule in enumerate(SWEEP_PAIRS):
+        alone = measured(replace(base, pairs=rule)).rows
+        for name in [key for key in sweep if key.startswith("pair_rule/")]:
+            assert torch.equal(sweep[name][..., place], alone[name.split("/")[1]]), (rule, name)
+    for place, threshold in enumerate(SWEEP_ATTENTION):
+        alone = measured(replace(base, attention_threshold=threshold)).rows
+        for name in [key for key in sweep if key.startswith("attention_threshold/")]:
+            assert torch.equal(sweep[name][..., place], alone[name.split("/")[1]]), name
+
+
+@KERNELS
+def test_exclusiveness_adds_up_to_the_number_of_distinct_focal_tokens(kernel):
     rng = np.random.default_rng(1)
     texts = [random_text(rng, 12) for _ in range(5)]
-    labels = padded_labels(texts)
-    z, attention = random_layer(rng, texts, causal=False)
-    rows = layer_statistics(
-        z,
-        attention,
-        queries=labels,
-        keys=labels,
-        baseline=pair_baseline(labels),
-        causal=False,
-        settings=Settings(window_tokens=16),
-    ).rows
+    z, attention = random_layer(rng, texts)
+    chosen = Settings(window_tokens=16)
+    rows = kernel(z, attention, padded_batch(texts, chosen), causal=False, settings=chosen).rows
     for text in range(5):
         distinct = len(set(rows["focal_token"][text].tolist()))
         assert rows["focal_exclusiveness"][text].sum().item() == pytest.approx(distinct)
 
 
-def test_texts_with_too_few_tokens_for_a_pair_have_none():
-    text = NaiveText([5, 6, 7], [-1, 0, -1], [True, False, True], [False] * 3)
-    labels = padded_labels([text])
-    z, attention = random_layer(np.random.default_rng(0), [text], causal=False)
-    for rule in ("top:0.5", "max:0.5"):
-        rows = layer_statistics(
-            z,
-            attention,
-            queries=labels,
-            keys=labels,
-            baseline=pair_baseline(labels),
-            causal=False,
-            settings=Settings(window_tokens=16, pairs=PairRule.parse(rule)),
-        ).rows
-        assert rows["pairs"].sum() == 0
-        assert (rows["focal_token"] == -1).all()
+@KERNELS
+@pytest.mark.parametrize("rule", ["top:0.5", "max:0.5"])
+def test_texts_with_too_few_tokens_for_a_pair_have_none(kernel, rule):
+    texts = [random_text(np.random.default_rng(0), 3)]
+    z, attention = random_layer(np.random.default_rng(0), texts)
+    chosen = Settings(window_tokens=16, pairs=PairRule.parse(rule))
+    rows = kernel(z, attention, padded_batch(texts, chosen), causal=False, settings=chosen).rows
+    assert rows["pairs"].sum() == 0
+    assert (rows["focal_token"] == -1).all()
+    assert rows["block_contrast_texts"].sum() == 0
 
 
-def test_cross_attention_has_no_mask_over_its_pairs():
+@KERNELS
+def test_cross_attention_has_no_mask_over_its_pairs(kernel):
     rng = np.random.default_rng(2)
     texts = [random_text(rng, 10)]
-    queries, keys = padded_labels(texts), padded_labels(texts)
-    z, attention = random_layer(rng, texts, causal=False)
-    rows = layer_statistics(
-        z,
-        attention,
-        queries=queries,
-        keys=keys,
-        baseline=pair_baseline(queries),
-        causal=False,
-        settings=Settings(window_tokens=16),
-    ).rows
-    assert rows["mask_pairs"].isnan().all()
-    assert rows["separator_attention"].isfinite().all()
+    chosen = Settings(window_tokens=16)
+    batch = padded_batch(texts, chosen)
+    batch = replace(batch, keys=replace(batch.keys))
+    z, attention = random_layer(rng, texts)
+    result = kernel(z, attention, batch, causal=False, settings=chosen)
+    assert result.rows["mask_pairs"].isnan().all()
+    assert result.sweep["pair_rule/mask_pairs"].isnan().all()
+    assert result.rows["separator_attention"].isfinite().all()
 
 
-def test_windows_longer_than_the_bins_keep_the_whole_sum():
+@KERNELS
+def test_windows_longer_than_the_bins_keep_the_whole_sum(kernel):
     rng = np.random.default_rng(3)
     texts = [random_text(rng, 300), random_text(rng, 190)]
-    labels = padded_labels(texts)
-    z, attention = random_layer(rng, texts, causal=False)
-    baseline = pair_baseline(labels)
-    sums = layer_statistics(
-        z,
-        attention,
-        queries=labels,
-        keys=labels,
-        baseline=baseline,
-        causal=False,
-        settings=Settings(window_tokens=512),
-    ).sums
-    counted = baseline.counted.double()
-    whole = torch.einsum("bhid,bhjd,bi,bj->h", z, z, counted, counted) - torch.einsum(
+    z, attention = random_layer(rng, texts)
+    chosen = Settings(window_tokens=512, permutations=0)
+    batch = padded_batch(texts, chosen)
+    sums = kernel(z, attention, batch, causal=False, settings=chosen).sums
+    counted = batch.counted.double()
+    twice = torch.einsum("bhid,bhjd,bi,bj->h", z, z, counted, counted) - torch.einsum(
         "bhid,bhid,bi->h", z, z, counted
     )
-    assert sums["similarity_sum"].shape == (HEADS, 128, 128)
-    torch.testing.assert_close(sums["similarity_sum"].sum((-2, -1)), whole)
+    assert sums["similarity_sum"].shape == (HEADS, 3, 128, 128)
+    torch.testing.assert_close(sums["similarity_sum"][:, 0].sum((-2, -1)), twice / 2)

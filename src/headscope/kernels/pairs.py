@@ -1,6 +1,5 @@
 """High-similarity pairs: which tokens a head binds together."""
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -53,19 +52,15 @@ def choose_pairs(
     possible = torch.triu(counted[:, :, None] & counted[:, None, :], diagonal=1)
     upper = similarity.masked_fill(~possible[:, None], -torch.inf)
     if rule.kind == "top":
-        threshold = _kth_largest(upper.flatten(2), _number_taken(possible, rule.value))
+        threshold = _kth_largest(
+            upper.flatten(2), [rule.number_taken(n) for n in possible.sum((-2, -1)).tolist()]
+        )
     else:
         largest = upper.amax((-2, -1))
         threshold = torch.where(largest > 0, largest * rule.value, torch.inf)
     chosen = (upper >= threshold[:, :, None, None]) & possible[:, None]
     text, head, i, j = chosen.nonzero(as_tuple=True)
     return Pairs(text, head, i, j, texts=texts, heads=heads, tokens=n)
-
-
-def _number_taken(possible: Bool[Tensor, "batch token token"], share: float) -> list[int]:
-    counts: list[int] = possible.sum((-2, -1)).tolist()
-    # The small slack keeps 0.01 * 200 at 2 where binary fractions say 2.0000000000000004.
-    return [min(count, math.ceil(share * count - 1e-9)) for count in counts]
 
 
 def _kth_largest(

@@ -18,26 +18,28 @@ def sum_by_position(
     counted: Bool[Tensor, "batch token"],
     window_tokens: int,
 ) -> Float[Tensor, "head position position"]:
-    """The sum of C over the texts of a batch, for the pairs of counted tokens.
+    """The sum of C over the texts of a batch, for the pairs i < j of counted tokens.
 
-    float64, since a corpus adds tens of thousands of these.
+    Only the upper triangle is filled: C is symmetric. float64, since a corpus adds tens of
+    thousands of these.
     """
     both = counted[:, None, :, None] & counted[:, None, None, :]
-    summed = similarity.masked_fill(~both, 0).sum(0, dtype=torch.float64)
-    return _into_bins(summed, window_tokens)
+    summed = similarity.masked_fill(~both, 0).sum(0, dtype=torch.float64).triu(1)
+    return into_bins(summed, window_tokens)
 
 
 def count_by_position(
     counted: Bool[Tensor, "batch token"], window_tokens: int
 ) -> Float[Tensor, "position position"]:
-    """How many pairs of a batch fell on each pair of positions: sum / count is the mean."""
-    both = (counted[:, :, None] & counted[:, None, :]).sum(0, dtype=torch.float64)
-    return _into_bins(both.fill_diagonal_(0)[None], window_tokens)[0]
+    """How many pairs i < j of a batch fell on each two positions: sum / count is the mean."""
+    both = (counted[:, :, None] & counted[:, None, :]).sum(0, dtype=torch.float64).triu(1)
+    return into_bins(both[None], window_tokens)[0]
 
 
-def _into_bins(
+def into_bins(
     matrix: Float[Tensor, "head token token"], window_tokens: int
 ) -> Float[Tensor, "head position position"]:
+    """The matrix with its rows and columns summed into bins of positions."""
     n, bins = matrix.shape[-1], position_bins(window_tokens)
     if window_tokens == bins:
         return torch.nn.functional.pad(matrix, (0, bins - n, 0, bins - n))

@@ -1,4 +1,4 @@
-"""What is known of the tokens of a batch of texts before any head is looked at."""
+"""A batch of texts as one stack reads it, with all that does not depend on a head."""
 
 from dataclasses import dataclass
 
@@ -6,23 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-
-@dataclass(frozen=True, slots=True)
-class TokenLabels:
-    """The labels of the tokens of a padded batch."""
-
-    real: Bool[Tensor, "batch token"]
-    """True for tokens, False for padding."""
-    special: Bool[Tensor, "batch token"]
-    """[CLS], [SEP], <s>, BOS and the like."""
-    separator: Bool[Tensor, "batch token"]
-    """Tokens that end a sentence: . ! ? and their full-width forms."""
-    token_ids: Int[Tensor, "batch token"]
-    sentence_ids: Int[Tensor, "batch token"]
-
-    def counted(self, special_tokens: bool) -> Bool[Tensor, "batch token"]:
-        """The tokens that may form pairs."""
-        return self.real if special_tokens else self.real & ~self.special
+from headscope.kernels.labels import TokenLabels, together
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,45 +17,61 @@ class PairBaseline:
     means something only against the rate of all pairs of the same text at the same distance.
     """
 
-    counted: Bool[Tensor, "batch token"]
-    """The tokens that may form pairs."""
     pairs: Float[Tensor, "batch distance"]
     """Number of pairs of counted tokens at each distance."""
-    same_sentence: Float[Tensor, "batch distance"]
-    """Share of those that lie in one sentence; zero where there are none."""
-    same_token: Float[Tensor, "batch distance"]
-    """Share of those that are the same token twice; zero where there are none."""
+    rates: Float[Tensor, "group batch distance"]
+    """Share of those that belong together, in each way; zero where there are no pairs."""
 
 
-def same_sentence(labels: TokenLabels) -> Bool[Tensor, "batch token token"]:
-    """Whether two tokens lie in one sentence. Tokens without a sentence share none."""
-    ids = labels.sentence_ids
-    return (ids[:, :, None] == ids[:, None, :]) & (ids >= 0)[:, :, None]
+@dataclass(frozen=True, slots=True)
+class TextBatch:
+    """The texts of a batch as a stack of attention reads them.
+
+    `queries` labels the tokens that the heads write for, `keys` those that they read; the two
+    differ in cross attention only.
+    """
+
+    queries: TokenLabels
+    keys: TokenLabels
+    counted: Bool[Tensor, "batch token"]
+    """The query tokens that may form pairs."""
+    baseline: PairBaseline
+    first: Int[Tensor, "batch token"]
+    """For each token the place of the first occurrence of the same token in its text."""
+    permuted_sentences: Int[Tensor, "batch token permutation"]
+    """Sentence ids in random order of the sentences, lengths kept; -1 outside."""
+    permuted_tokens: Int[Tensor, "batch token permutation"]
+    """Token identities dealt out anew within classes of equal frequency; -1 outside."""
+
+    @property
+    def cross(self) -> bool:
+        """Whether the tokens read are others than those written for."""
+        return self.queries is not self.keys
 
 
-def same_token(labels: TokenLabels) -> Bool[Tensor, "batch token token"]:
-    """Whether two tokens are occurrences of one token of the vocabulary."""
-    return labels.token_ids[:, :, None] == labels.token_ids[:, None, :]
-
-
-def pair_baseline(labels: TokenLabels, *, special_tokens: bool = False) -> PairBaseline:
+def pair_baseline(labels: TokenLabels, counted: Bool[Tensor, "batch token"]) -> PairBaseline:
     """All pairs of each text by distance, with the rates that distance alone explains."""
-    counted = labels.counted(special_tokens)
     possible = torch.triu(counted[:, :, None] & counted[:, None, :], diagonal=1)
-    pairs = sum_by_distance(possible)
+    pairs = count_by_distance(possible[None])[0]
     return PairBaseline(
-        counted=counted,
         pairs=pairs,
-        same_sentence=sum_by_distance(possible & same_sentence(labels)) / pairs.clamp_min(1),
-        same_token=sum_by_distance(possible & same_token(labels)) / pairs.clamp_min(1),
+        rates=count_by_distance(possible & together(labels.groups)) / pairs.clamp_min(1),
     )
 
 
-def sum_by_distance(
-    upper: Bool[Tensor, "batch token token"],
-) -> Float[Tensor, "batch distance"]:
+def first_occurrence(token_ids: Int[Tensor, "batch token"]) -> Int[Tensor, "batch token"]:
+    """For each token the first place in its text with the same token."""
+    same = token_ids[:, :, None] == token_ids[:, None, :]
+    # argmax promises no order among equals: let earlier places weigh more.
+    weight = torch.arange(same.shape[-1], 0, -1, device=same.device)
+    return (same * weight).argmax(-1)
+
+
+def count_by_distance(
+    upper: Bool[Tensor, "group batch token token"],
+) -> Float[Tensor, "group batch distance"]:
     """Number of true elements (i, j), j >= i, at each distance j - i, from 0 on."""
-    texts, n, _ = upper.shape
-    text, i, j = upper.nonzero(as_tuple=True)
-    counts = torch.bincount(text * n + (j - i), minlength=texts * n)
-    return counts.view(texts, n).double()
+    groups, texts, n, _ = upper.shape
+    group, text, i, j = upper.nonzero(as_tuple=True)
+    counts = torch.bincount((group * texts + text) * n + (j - i), minlength=groups * texts * n)
+    return counts.view(groups, texts, n).double()

@@ -5,22 +5,31 @@ from headscope.measures.attention_share import (
     SEPARATOR_ATTENTION,
     SPECIAL_ATTENTION,
 )
+from headscope.measures.block_contrast import BLOCK_CONTRAST
 from headscope.measures.focal import FOCAL_CONCENTRATION, FOCAL_EXCLUSIVENESS
 from headscope.measures.mask_agreement import HIGH_ATTENTION_TOKENS, MASK_AGREEMENT
 from headscope.measures.mean_distance import MEAN_DISTANCE
 from headscope.measures.measure import TEXTS, Measure
-from headscope.measures.repetition import REPETITION
+from headscope.measures.norm import NORM, SEPARATOR_NORM
+from headscope.measures.reach import HALF_DISTANCE
+from headscope.measures.repetition import LEMMA_REPETITION, REPETITION, WORD_REPETITION
 from headscope.measures.same_sentence import SAME_SENTENCE
 
 MEASURES: tuple[Measure, ...] = (
     MEAN_DISTANCE,
+    HALF_DISTANCE,
     SAME_SENTENCE,
+    BLOCK_CONTRAST,
     REPETITION,
+    WORD_REPETITION,
+    LEMMA_REPETITION,
     FOCAL_CONCENTRATION,
     FOCAL_EXCLUSIVENESS,
     SEPARATOR_ATTENTION,
     SPECIAL_ATTENTION,
     FIRST_ATTENTION,
+    NORM,
+    SEPARATOR_NORM,
     HIGH_ATTENTION_TOKENS,
     MASK_AGREEMENT,
 )

@@ -9,13 +9,15 @@ FOCAL_CONCENTRATION = Measure(
     numerator="focal_elements",
     denominator="pairs",
     scale=0.5,  # a pair has two elements
+    expected="focal_expected",
     definition=(
         "The focal token of a head in a text is the one that occurs most among the elements of its "
-        "high-similarity pairs; this is the share of the elements that it makes up."
+        "high-similarity pairs; this is the share of the elements that it makes up. Expected: the "
+        "share of the text's tokens that it makes up."
     ),
     misleads=(
-        "A token with many occurrences in the text gathers more pairs without any preference of "
-        "the head; one token bound to all others reaches 0.5 at most."
+        "The largest of many counts exceeds its expectation by chance, too: compare with the "
+        "untrained model. One token bound to all others reaches 0.5 at most."
     ),
 )
 

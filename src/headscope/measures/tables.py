@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.measures import MEASURES
 from headscope.measures.focal import FOCAL_EXCLUSIVENESS
-
-TOTAL = "total_"
-"""Prefix of the column sums in a results dataset: `total_pairs` is the sum of column `pairs`."""
+from headscope.runs.reduce import TOTAL
 
 Totals = Mapping[str, NDArray[np.float64]]
 

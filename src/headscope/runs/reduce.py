@@ -11,55 +11,88 @@ import pyarrow as pa
 import xarray as xr
 from numpy.typing import NDArray
 
+from headscope.runs.columns import KEY_COLUMNS, UNSUMMED_COLUMNS
 from headscope.runs.manifest import Manifest
 from headscope.runs.shards import Shard
+from headscope.runs.triangle import mirrored, unpack_triangle
+from headscope.settings import SIMILARITY_VARIANTS, SWEEP_ATTENTION, SWEEP_PAIRS
 
-KEY_COLUMNS = ("text", "stack", "layer", "head")
-"""What a row is about; every other column is a number that may be summed."""
-
-UNSUMMED_COLUMNS = ("focal_token",)
-"""Identities, which no sum makes sense of."""
+TOTAL = "total_"
+"""Prefix of column sums: `total_pairs` is the sum of column `pairs`."""
 
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
-    "similarity_sum": ("layer", "head", "position", "other_position"),
+    "similarity_sum": ("layer", "head", "variant", "position", "other_position"),
     "position_count": ("position", "other_position"),
+    "aligned_sum": ("layer", "head", "offset", "other_offset"),
+    "aligned_count": ("offset", "other_offset"),
+    "similarity_by_distance": ("layer", "head", "distance"),
+    "within_by_distance": ("layer", "head", "distance"),
     "distance_histogram": ("layer", "head", "distance"),
     "distance_baseline": ("distance",),
+    "within_baseline": ("distance",),
+    "element_kinds": ("layer", "head", "kind"),
+    "focal_kinds": ("layer", "head", "kind"),
+    "token_kinds": ("kind",),
+    "same_sentence_permuted": ("layer", "head", "permutation"),
+    "repetition_permuted": ("layer", "head", "permutation"),
+    "distinct_focal_tokens": ("layer", "distinct"),
 }
-"""The dimensions of the summed arrays."""
+"""The dimensions of the summed arrays; those of a sweep are layer, head and the threshold."""
+
+_Arrays = dict[str, NDArray[np.float64]]
 
 
 def reduce_shards(manifest: Manifest, shards: Iterable[Shard]) -> dict[str, xr.Dataset]:
     """For each stack, the sums over all texts: arrays, and `total_COLUMN` per layer and head."""
-    arrays: dict[str, NDArray[np.float64]] = {}
-    totals: dict[str, NDArray[np.float64]] = {}
+    sums: _Arrays = {}
     for shard in shards:
-        _add(arrays, shard.arrays)
-        _add(totals, _column_totals(manifest, shard.rows))
-    return {stack: _dataset(manifest, stack, arrays, totals) for stack in manifest.stacks}
+        _add(sums, shard.arrays)
+        _add(sums, _column_totals(manifest, shard.rows))
+    return {stack: _dataset(manifest, stack, sums) for stack in manifest.stacks}
 
 
-def _add(sums: dict[str, NDArray[np.float64]], more: Mapping[str, NDArray[np.float64]]) -> None:
+def _add(sums: _Arrays, more: Mapping[str, NDArray[np.float64]]) -> None:
     for name, values in more.items():
         sums[name] = sums[name] + values if name in sums else values.astype(np.float64)
 
 
-def _column_totals(manifest: Manifest, rows: pa.Table) -> dict[str, NDArray[np.float64]]:
-    stack_of_row = np.asarray(rows["stack"].cast(pa.string()).to_numpy(zero_copy_only=False))
+def _column_totals(manifest: Manifest, rows: pa.Table) -> _Arrays:
+    stack_of_row = np.asarray(rows["stack"].to_numpy(zero_copy_only=False))
     layer, head = rows["layer"].to_numpy(), rows["head"].to_numpy()
     columns = [c for c in rows.column_names if c not in (*KEY_COLUMNS, *UNSUMMED_COLUMNS)]
-    totals: dict[str, NDArray[np.float64]] = {}
+    totals: _Arrays = {}
     for stack in manifest.stacks:
         layers, heads = stack_shape(manifest, stack)
         mine = np.flatnonzero(stack_of_row == stack)
         cell = np.searchsorted(layers, layer[mine]) * heads + (head[mine] - 1)
         for column in columns:
-            values = rows[column].to_numpy()[mine]
+            values = rows[column].to_numpy()[mine].astype(np.float64)
             summed = np.bincount(cell, weights=values, minlength=len(layers) * heads)
-            totals[f"{stack}/total_{column}"] = summed.astype(np.float64).reshape(
-                len(layers), heads
-            )
+            totals[f"{stack}/{TOTAL}{column}"] = summed.reshape(len(layers), heads)
+        totals[f"{stack}/distinct_focal_tokens"] = _distinct_counts(
+            np.searchsorted(layers, layer[mine]),
+            rows["text"].to_numpy()[mine],
+            rows["focal_exclusiveness"].to_numpy()[mine],
+            (len(layers), heads),
+        )
     return totals
+
+
+def _distinct_counts(
+    layer: NDArray[np.int64],
+    text: NDArray[np.int64],
+    exclusiveness: NDArray[np.float64],
+    shape: tuple[int, int],
+) -> NDArray[np.float64]:
+    """In how many texts a layer has 0, 1, 2, ... distinct focal tokens."""
+    layers, heads = shape
+    first = text.min() if len(text) else 0
+    texts = text.max() - first + 1 if len(text) else 0
+    per_text = np.bincount(
+        layer * texts + (text - first), weights=exclusiveness, minlength=layers * texts
+    )
+    distinct = np.rint(per_text).astype(np.int64).reshape(layers, texts)
+    return np.stack([np.bincount(row, minlength=heads + 1) for row in distinct]).astype(np.float64)
 
 
 def stack_shape(manifest: Manifest, stack: str) -> tuple[list[int], int]:
@@ -68,24 +101,40 @@ def stack_shape(manifest: Manifest, stack: str) -> tuple[list[int], int]:
     return [site.layer for site in sites], max(site.heads for site in sites)
 
 
-def _dataset(
-    manifest: Manifest,
-    stack: str,
-    arrays: Mapping[str, NDArray[np.float64]],
-    totals: Mapping[str, NDArray[np.float64]],
-) -> xr.Dataset:
+def _whole(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kernels fill the upper triangle of what is symmetric."""
+    if name in ("similarity_sum", "aligned_sum"):
+        return unpack_triangle(values)
+    if name in ("position_count", "aligned_count"):
+        return mirrored(values)
+    return values
+
+
+def _dataset(manifest: Manifest, stack: str, sums: _Arrays) -> xr.Dataset:
     layers, heads = stack_shape(manifest, stack)
     variables: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
-    for key, values in arrays.items():
+    for key, values in sums.items():
         of_stack, _, name = key.partition("/")
-        if of_stack == stack:
-            variables[name] = (DIMENSIONS[name], values)
-    for key, values in totals.items():
-        of_stack, _, name = key.partition("/")
-        if of_stack == stack:
+        if of_stack != stack:
+            continue
+        if name.startswith(TOTAL):
             variables[name] = (("layer", "head"), values)
+        elif name.startswith("sweep/"):
+            _, axis, column = name.split("/")
+            variables[f"{column}_by_{axis}"] = (("layer", "head", axis), values)
+        else:
+            variables[name] = (DIMENSIONS[name], _whole(name, values))
+    half = variables["aligned_count"][1].shape[0] // 2
     return xr.Dataset(
         variables,
-        coords={"layer": layers, "head": np.arange(1, heads + 1)},
+        coords={
+            "layer": layers,
+            "head": np.arange(1, heads + 1),
+            "variant": list(SIMILARITY_VARIANTS),
+            "pair_rule": [str(rule) for rule in SWEEP_PAIRS],
+            "attention_threshold": list(SWEEP_ATTENTION),
+            "offset": np.arange(-half, half),
+            "other_offset": np.arange(-half, half),
+        },
         attrs={"stack": stack},
     )

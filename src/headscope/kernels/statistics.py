@@ -1,0 +1,24 @@
+"""What is kept of a layer and a batch of texts: never Z, A or C themselves."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+ALIGNED_TOKENS = 24
+"""Tokens before and behind a sentence boundary in matrices aligned on boundaries."""
+
+KINDS = 7
+"""Number of token kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerStatistics:
+    """The statistics of the heads of a layer over a batch of texts."""
+
+    rows: dict[str, Float[Tensor, "batch head"]]
+    """One number per text and head: the columns of the run's Parquet shards."""
+    sums: dict[str, Float[Tensor, "head ..."]]
+    """Arrays summed over the texts of the batch, in float64."""
+    sweep: dict[str, Float[Tensor, "batch head threshold"]]
+    """The columns that depend on a threshold, at every threshold of the sweep."""

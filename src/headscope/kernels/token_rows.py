@@ -1,0 +1,102 @@
+"""The columns that come from single tokens: where attention goes, and how long vectors are."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from headscope.kernels.column_mass import attention_share, scaled_column_mass, viewers
+from headscope.kernels.statistics import KINDS
+from headscope.kernels.text_batch import TextBatch
+from headscope.settings import Settings
+
+Rows = dict[str, Float[Tensor, "batch head"]]
+
+
+def defined(name: str, values: Float[Tensor, "batch head"]) -> Rows:
+    """A column with zeros for NaN, and `NAME_texts` that counts where it is defined."""
+    there = ~values.isnan()
+    return {name: values.nan_to_num(0.0), f"{name}_texts": there.double()}
+
+
+def attention_rows(mass: Float[Tensor, "batch head key"], batch: TextBatch) -> Rows:
+    """The shares of attention on separators, on special tokens and on the first token."""
+    keys = batch.keys
+    first = torch.zeros_like(keys.real)
+    first[:, 0] = True
+    return {
+        "separator_attention": attention_share(mass, keys.separator & ~keys.special).double(),
+        "special_attention": attention_share(mass, keys.special).double(),
+        "first_attention": attention_share(mass, first).double(),
+    }
+
+
+def norm_rows(head_output: Float[Tensor, "batch head token d_head"], batch: TextBatch) -> Rows:
+    """Mean length of the vectors a head writes, and that at separators relative to it."""
+    norms = head_output.double().norm(dim=-1)
+
+    def mean(where: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch head"]:
+        weight = where.double()[:, None]
+        return (norms * weight).sum(-1) / weight.sum(-1)
+
+    norm = mean(batch.counted)
+    at_separators = mean(batch.counted & batch.queries.separator) / norm
+    return defined("norm", norm) | defined("separator_norm", at_separators)
+
+
+def scaled_mass(
+    mass: Float[Tensor, "batch head key"], batch: TextBatch, causal: bool, settings: Settings
+) -> Float[Tensor, "batch head key"]:
+    """Column mass scaled to a largest of 1, over the tokens that may have high attention.
+
+    Causal models use the first token as a sink, whatever it is: it is counted apart, as special
+    tokens are, in `first_attention`.
+    """
+    scaling = batch.keys.counted(settings.special_tokens).clone()
+    if causal and not settings.special_tokens:
+        scaling[:, 0] = False
+    seen_by = viewers(batch.queries.real, mass.shape[-1], causal=causal).to(mass.dtype)
+    return scaled_column_mass(mass, scaling, seen_by)
+
+
+def mask_rows(
+    pairs: Float[Tensor, "*axes"],
+    touched: Float[Tensor, "*axes"],
+    high: Float[Tensor, "*axes"],
+    n_counted: Float[Tensor, "*axes"],
+    *,
+    cross: bool,
+) -> dict[str, Float[Tensor, "*axes"]]:
+    """How far the mask of high-attention tokens and the pairs agree.
+
+    Of `n_counted` tokens `high` have high attention, and of `pairs` pairs `touched` have one of
+    them. Cross attention reads other tokens than it writes for: there is no mask over C.
+    """
+    if cross:
+        missing = torch.full_like(pairs, torch.nan)
+        return {"mask_pairs": missing, "mask_expected": missing}
+    others = n_counted - high
+    untouched = others * (others - 1) / (n_counted * (n_counted - 1)).clamp_min(1)
+    return {"mask_pairs": touched, "mask_expected": pairs * (1 - untouched)}
+
+
+def focal_rows(
+    place: Int[Tensor, "batch head"], pairs: Float[Tensor, "batch head"], batch: TextBatch
+) -> Rows:
+    """Which token is focal, and how many elements its frequency alone would give it.
+
+    `place` is where the focal token first occurs; -1 for heads without pairs.
+    """
+    there = place.clamp_min(0)
+    occurrences = (batch.first[:, :, None] == there[:, None, :]) & batch.counted[:, :, None]
+    share = occurrences.sum(1) / batch.counted.sum(-1).clamp_min(1)[:, None]
+    ids, kinds = batch.queries.token_ids, batch.queries.kinds
+    return {
+        "focal_token": ids.gather(1, there).masked_fill(place < 0, -1).double(),
+        "focal_kind": kinds.gather(1, there).masked_fill(place < 0, -1).double(),
+        "focal_expected": 2 * pairs * share.double(),
+    }
+
+
+def count_kinds(focal_kind: Float[Tensor, "batch head"]) -> Float[Tensor, "head kind"]:
+    """In how many texts the focal token is of each kind."""
+    return torch.stack([(focal_kind == kind).sum(0) for kind in range(KINDS)], dim=-1).double()

@@ -1,0 +1,182 @@
+"""All statistics of one layer over one batch of texts, in torch, on any device.
+
+The definition that the fused kernel for the CPU is held against. Reads top to bottom: similarity,
+pairs, what the pairs bind, where attention goes, and the sums over texts.
+"""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from headscope.kernels.aligned_sums import sum_around_boundaries
+from headscope.kernels.column_mass import column_mass
+from headscope.kernels.distance_profile import block_contrast, distance_profile, half_distance
+from headscope.kernels.focal import exclusiveness, focal_tokens
+from headscope.kernels.labels import GROUPS, LEMMA, SENTENCE, TOKEN, together
+from headscope.kernels.pairs import Pairs, choose_pairs
+from headscope.kernels.position_sums import sum_by_position
+from headscope.kernels.similarity import similarity
+from headscope.kernels.statistics import KINDS, LayerStatistics
+from headscope.kernels.text_batch import TextBatch
+from headscope.kernels.token_rows import (
+    attention_rows,
+    count_kinds,
+    defined,
+    focal_rows,
+    mask_rows,
+    norm_rows,
+    scaled_mass,
+)
+from headscope.settings import SIMILARITY_VARIANTS, SWEEP_ATTENTION, SWEEP_PAIRS, Settings
+
+PerTextAndHead = Float[Tensor, "batch head"]
+
+
+def vectorised_statistics(
+    head_output: Float[Tensor, "batch head token d_head"],
+    attention: Float[Tensor, "batch head token key"],
+    batch: TextBatch,
+    *,
+    causal: bool,
+    settings: Settings,
+) -> LayerStatistics:
+    """The statistics of every head of a layer, for each text and summed over texts."""
+    matrices = {
+        variant: similarity(head_output, variant, batch.counted) for variant in SIMILARITY_VARIANTS
+    }
+    matrix = matrices[settings.similarity]
+    pairs = choose_pairs(matrix, batch.counted, settings.pairs)
+    mass = column_mass(attention, batch.queries.real)
+    scaled = scaled_mass(mass, batch, causal, settings)
+    profile = distance_profile(matrix, batch)
+
+    rows = _pair_rows(pairs, batch)
+    rows |= _mask_rows(pairs, scaled, batch, settings.attention_threshold)
+    rows |= _group_rows(pairs, batch)
+    focal = focal_tokens(pairs, batch.first)
+    rows |= focal_rows(focal.place, rows["pairs"], batch)
+    rows |= attention_rows(mass, batch)
+    rows |= norm_rows(head_output, batch)
+    rows |= defined("half_distance", half_distance(profile.positive))
+    rows |= defined("block_contrast", block_contrast(profile, batch))
+
+    window = settings.window_tokens
+    sums = {
+        "similarity_sum": torch.stack(
+            [sum_by_position(matrices[v], batch.counted, window) for v in SIMILARITY_VARIANTS],
+            dim=1,
+        ),
+        "aligned_sum": sum_around_boundaries(matrix, batch),
+        "similarity_by_distance": _padded(profile.all.sum(0), window),
+        "within_by_distance": _padded(profile.within.sum(0), window),
+        "distance_histogram": _histogram(pairs, pairs.distance, window),
+        "element_kinds": _element_kinds(pairs, batch),
+        "focal_kinds": count_kinds(rows["focal_kind"]),
+        "same_sentence_permuted": _permuted(pairs, batch.permuted_sentences),
+        "repetition_permuted": _permuted(pairs, batch.permuted_tokens),
+    }
+    return LayerStatistics(rows, sums, _sweep(matrix, pairs, scaled, batch, settings))
+
+
+def _pair_rows(pairs: Pairs, batch: TextBatch) -> dict[str, PerTextAndHead]:
+    """What depends on the pair rule, the attention mask aside."""
+    distance = pairs.distance
+    bound = together(batch.queries.groups[[SENTENCE, TOKEN]])
+    rates = batch.baseline.rates
+    focal = focal_tokens(pairs, batch.first)
+    return {
+        "pairs": pairs.count(),
+        "distance_sum": pairs.count(distance),
+        "same_sentence_pairs": pairs.count(pairs.of(bound[0])),
+        "same_sentence_expected": pairs.count(rates[SENTENCE][pairs.text, distance]),
+        "repetition_pairs": pairs.count(pairs.of(bound[1])),
+        "repetition_expected": pairs.count(rates[TOKEN][pairs.text, distance]),
+        "focal_elements": focal.elements,
+        "focal_exclusiveness": exclusiveness(focal.place),
+        "focal_texts": (focal.place >= 0).double(),
+    }
+
+
+def _mask_rows(
+    pairs: Pairs,
+    scaled: Float[Tensor, "batch head key"],
+    batch: TextBatch,
+    threshold: float,
+) -> dict[str, PerTextAndHead]:
+    """The number of high-attention tokens, and the pairs that touch one."""
+    high: Bool[Tensor, "batch head key"] = scaled >= threshold
+    count = high.sum(-1).double()
+    chosen = pairs.count()
+    touched = chosen
+    if not batch.cross:
+        touched = pairs.count(
+            high[pairs.text, pairs.head, pairs.i] | high[pairs.text, pairs.head, pairs.j]
+        )
+    n = batch.counted.sum(-1).double()[:, None].expand_as(count)
+    return {"high_attention_tokens": count} | mask_rows(
+        chosen, touched, count, n, cross=batch.cross
+    )
+
+
+def _group_rows(pairs: Pairs, batch: TextBatch) -> dict[str, PerTextAndHead]:
+    """Pairs of the same word, and of the same lemma where the corpus has lemmas."""
+    rows: dict[str, PerTextAndHead] = {}
+    for group in range(TOKEN + 1, len(GROUPS)):
+        same = together(batch.queries.groups[group : group + 1])[0]
+        rate = batch.baseline.rates[group][pairs.text, pairs.distance]
+        rows[f"{GROUPS[group]}_repetition_pairs"] = pairs.count(pairs.of(same))
+        rows[f"{GROUPS[group]}_repetition_expected"] = pairs.count(rate)
+    has_lemmas = (batch.queries.groups[LEMMA] >= 0).any(-1)
+    rows["lemma_pairs"] = pairs.count(has_lemmas[pairs.text])
+    return rows
+
+
+def _histogram(
+    pairs: Pairs, values: Int[Tensor, " pair"], size: int
+) -> Float[Tensor, "head value"]:
+    counts = torch.bincount(pairs.head * size + values, minlength=pairs.heads * size)
+    return counts.view(pairs.heads, size).double()
+
+
+def _element_kinds(pairs: Pairs, batch: TextBatch) -> Float[Tensor, "head kind"]:
+    """How many elements of the pairs are of each kind of token."""
+    kinds = batch.queries.kinds
+    return _histogram(pairs, kinds[pairs.text, pairs.i], KINDS) + _histogram(
+        pairs, kinds[pairs.text, pairs.j], KINDS
+    )
+
+
+def _permuted(
+    pairs: Pairs, labels: Int[Tensor, "batch token permutation"]
+) -> Float[Tensor, "head permutation"]:
+    """How many pairs belong together under each permutation of the labels."""
+    one, other = labels[pairs.text, pairs.i], labels[pairs.text, pairs.j]
+    same = ((one == other) & (one >= 0)).double()
+    return same.new_zeros((pairs.heads, labels.shape[2])).index_add_(0, pairs.head, same)
+
+
+def _sweep(
+    matrix: Float[Tensor, "batch head token token"],
+    pairs: Pairs,
+    scaled: Float[Tensor, "batch head key"],
+    batch: TextBatch,
+    settings: Settings,
+) -> dict[str, Float[Tensor, "batch head threshold"]]:
+    by_rule = []
+    for rule in SWEEP_PAIRS:
+        chosen = choose_pairs(matrix, batch.counted, rule)
+        mask = _mask_rows(chosen, scaled, batch, settings.attention_threshold)
+        del mask["high_attention_tokens"]
+        by_rule.append(_pair_rows(chosen, batch) | mask)
+    by_threshold = [_mask_rows(pairs, scaled, batch, value) for value in SWEEP_ATTENTION]
+    return {
+        f"{axis}/{column}": torch.stack([row[column] for row in rows], dim=-1)
+        for axis, rows in (("pair_rule", by_rule), ("attention_threshold", by_threshold))
+        for column in rows[0]
+    }
+
+
+def _padded(
+    values: Float[Tensor, "head distance"], window_tokens: int
+) -> Float[Tensor, "head window"]:
+    return torch.nn.functional.pad(values, (0, window_tokens - values.shape[-1]))

@@ -1,0 +1,113 @@
+"""A shard while its batches come in, in whatever order."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from headscope.runs.columns import KEY_COLUMNS, column_type
+from headscope.runs.shards import Shard
+from headscope.runs.triangle import pack_triangle
+
+Site = tuple[str, int, int]
+"""Stack, layer and number of heads."""
+
+
+class ShardBuilder:
+    """Collects rows and sums of the texts of a shard.
+
+    Texts are named by their place in the shard. Whatever the order of the batches, rows come out
+    in the order of the texts, and so are added up in that order.
+    """
+
+    def __init__(self, texts: int, first_text: int, sites: Sequence[Site]) -> None:
+        self.texts = texts
+        self.first_text = first_text
+        self._sites = sites
+        self._rows: dict[tuple[str, int], dict[str, NDArray[np.float64]]] = {}
+        self._sweeps: dict[tuple[str, int], dict[str, NDArray[np.float64]]] = {}
+        self._arrays: dict[str, NDArray[np.floating]] = {}
+
+    def add_rows(
+        self,
+        stack: str,
+        layer: int,
+        places: NDArray[np.int64],
+        rows: Mapping[str, NDArray[np.float64]],
+    ) -> None:
+        """Columns of shape (text, head) for the texts at `places`."""
+        self._put(self._rows.setdefault((stack, layer), {}), places, rows)
+
+    def add_sweep(
+        self,
+        stack: str,
+        layer: int,
+        places: NDArray[np.int64],
+        columns: Mapping[str, NDArray[np.float64]],
+    ) -> None:
+        """Columns of shape (text, head, threshold) for the texts at `places`."""
+        self._put(self._sweeps.setdefault((stack, layer), {}), places, columns)
+
+    def add_array(
+        self, stack: str, name: str, values: NDArray[np.float64], layer: int | None = None
+    ) -> None:
+        """A sum over texts: (head, ...) of one layer, or without layer of the texts alone."""
+        key = f"{stack}/{name}"
+        if layer is None:
+            self._arrays[key] = self._arrays.get(key, 0.0) + values
+            return
+        layers = [site[1] for site in self._sites if site[0] == stack]
+        heads = max(site[2] for site in self._sites if site[0] == stack)
+        if key not in self._arrays:
+            self._arrays[key] = np.zeros((len(layers), heads, *values.shape[1:]))
+        self._arrays[key][layers.index(layer), : len(values)] += values
+
+    def shard(self) -> Shard:
+        """The finished shard."""
+        for (stack, layer), columns in self._sweeps.items():
+            for name, values in columns.items():
+                self.add_array(stack, f"sweep/{name}", _sum_in_order(values), layer=layer)
+        for key in self._arrays:
+            if key.endswith(("/similarity_sum", "/aligned_sum")):
+                self._arrays[key] = pack_triangle(self._arrays[key])
+        tables = [self._table(stack, layer, rows) for (stack, layer), rows in self._rows.items()]
+        whole = pa.concat_tables(tables).combine_chunks()
+        return Shard(whole.sort_by([(column, "ascending") for column in KEY_COLUMNS]), self._arrays)
+
+    def _put(
+        self,
+        kept: dict[str, NDArray[np.float64]],
+        places: NDArray[np.int64],
+        values: Mapping[str, NDArray[np.float64]],
+    ) -> None:
+        for name, some in values.items():
+            if name not in kept:
+                kept[name] = np.full((self.texts, *some.shape[1:]), np.nan)
+            kept[name][places] = some
+
+    def _table(self, stack: str, layer: int, rows: Mapping[str, NDArray[np.float64]]) -> pa.Table:
+        heads = next(iter(rows.values())).shape[1]
+        numbers = np.arange(self.first_text, self.first_text + self.texts)
+        size = self.texts * heads
+        columns: dict[str, NDArray[np.generic]] = {
+            "text": np.repeat(numbers, heads),
+            "layer": np.full(size, layer),
+            "head": np.tile(np.arange(1, heads + 1), self.texts),
+            "texts": np.ones(size),
+            **{name: values.ravel() for name, values in rows.items()},
+        }
+        arrays = {
+            name: pa.array(values, from_pandas=True).cast(column_type(name))
+            for name, values in columns.items()
+        }
+        names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(size, np.int8)), [stack])
+        return pa.table({"text": arrays.pop("text"), "stack": names.cast(pa.string()), **arrays})
+
+
+def _sum_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum over texts, one after the other: the very additions that reducing the rows makes."""
+    total = np.zeros(values.shape[1:])
+    for text in values:
+        total += text
+    return total

@@ -1,0 +1,30 @@
+"""Symmetric matrices on disk: the upper triangle alone, in single precision.
+
+Summed similarity is most of a shard. A shard's own sum needs no more than single precision: shards
+are added up in double precision.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def pack_triangle(matrices: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The upper triangle, diagonal included, of matrices on the last two axes, as one axis."""
+    rows, columns = np.triu_indices(matrices.shape[-1])
+    return matrices[..., rows, columns].astype(np.float32)
+
+
+def unpack_triangle(packed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The symmetric matrices that `pack_triangle` packed."""
+    size = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) / 2)
+    rows, columns = np.triu_indices(size)
+    matrices = np.zeros((*packed.shape[:-1], size, size))
+    matrices[..., rows, columns] = packed
+    matrices[..., columns, rows] = packed
+    return matrices
+
+
+def mirrored(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Matrices of which only the upper triangle was filled, made symmetric."""
+    upper = np.triu(matrices)
+    return upper + np.triu(matrices, 1).swapaxes(-1, -2)

@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headscope.compiled.select_largest import largest
+
+
+def check(values: np.ndarray, k: int) -> None:
+    out = np.empty_like(values)
+    written = largest(values.copy(), k, out)
+    expected = np.sort(values)[::-1]
+    assert written >= k
+    for m in range(1, k + 1):
+        assert out[written - m] == expected[m - 1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(-1e30, 1e30, width=32), min_size=1, max_size=400), st.data())
+def test_it_is_what_sorting_gives(values, data):
+    array = np.array(values, dtype=np.float32)
+    check(array, data.draw(st.integers(1, len(array))))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.zeros(5000),
+        np.concatenate([np.zeros(4000), [1e30]]),
+        1 + 1e-7 * np.arange(3000),
+        np.random.default_rng(0).lognormal(0, 8, 8000),
+        np.repeat([1.0, 2.0, 3.0], 2000),
+    ],
+    ids=["equal", "outlier", "close", "skewed", "ties"],
+)
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_it_holds_for_awkward_distributions(values, kind):
+    for k in (1, 80, 400):
+        check(values.astype(kind), k)
