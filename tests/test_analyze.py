@@ -137,9 +137,8 @@ def test_batches_and_padding_change_no_number(models, uneven, tmp_path, dtype, t
 
 def test_layers_asked_for_equal_those_of_a_full_run(demo_model, uneven, tmp_path):
     whole = hs.analyze(demo_model, uneven, out=tmp_path / "whole", progress=False).heads
-    part = hs.analyze(
-        demo_model, uneven, out=tmp_path / "part", layers=[2, 5], progress=False
-    ).heads
+    some = {"layers": [2, 5], "progress": False}
+    part = hs.analyze(demo_model, uneven, out=tmp_path / "part", **some).heads
     expected = whole[whole["layer"].isin([2, 5])].reset_index(drop=True)
     pd.testing.assert_frame_equal(part, expected)
 

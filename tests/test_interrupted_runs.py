@@ -20,8 +20,9 @@ hs.analyze("demo", sys.argv[1], out=sys.argv[2], shard_windows=4, layers=[1, 6],
 
 # The command as people type it, but for shards that are small enough to be interrupted.
 COMMAND_LINE = """
-import sys, functools, headscope.analyze as home
+import functools, importlib, sys
 from headscope.cli import main
+home = importlib.import_module("headscope.analyze")
 home.analyze = functools.partial(home.analyze, shard_windows=4)
 corpus, out = sys.argv[1:]
 sys.argv = ["headscope", "analyze", "--corpus", corpus, "--out", out, "--layers", "1,6"]
@@ -103,11 +104,8 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_gives_the_same(
     demo_model, corpus, undisturbed, tmp_path
 ):
     out = tmp_path / "run"
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND_LINE, str(corpus), str(out)],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-c", COMMAND_LINE, str(corpus), str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     wait_for(process, shards=2, out=out)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)

@@ -9,8 +9,10 @@ Names are looked up when they are used: `import headscope` brings in neither tor
 transformers.
 """
 
+import sys
 from importlib import import_module
 from importlib.metadata import version
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,11 +40,24 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'headscope' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
-    # Kept under its name: `headscope.analyze` is the function even once the module of that name
-    # has been imported as an attribute of the package.
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """The package, in which `headscope.analyze` is the function whatever was imported before.
+
+    The import system makes each submodule an attribute of its package: the module `analyze` would
+    hide the function of that name.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -10,6 +10,16 @@ SimilarityVariant = Literal["raw", "centred", "cosine"]
 SIMILARITY_VARIANTS: tuple[SimilarityVariant, ...] = get_args(SimilarityVariant)
 
 
+def similarity_variant(name: str) -> SimilarityVariant:
+    """The variant of that name; any other name is refused."""
+    for variant in SIMILARITY_VARIANTS:
+        if name == variant:
+            return variant
+    raise SettingsError(
+        f"similarity: {name!r} is unknown; choose one of {', '.join(SIMILARITY_VARIANTS)}"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PairRule:
     """Which pairs of tokens count as highly similar.
@@ -84,11 +94,7 @@ class Settings:
     """Tokens, padding included, that go through the model at once."""
 
     def __post_init__(self) -> None:
-        if self.similarity not in SIMILARITY_VARIANTS:
-            raise SettingsError(
-                f"similarity: {self.similarity!r} is unknown; "
-                f"choose one of {', '.join(SIMILARITY_VARIANTS)}"
-            )
+        similarity_variant(self.similarity)
         if not 0 < self.attention_threshold <= 1:
             raise SettingsError(
                 f"attention threshold: {self.attention_threshold} is not above 0 and at most 1"

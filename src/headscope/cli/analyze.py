@@ -17,6 +17,7 @@ from headscope.cli.options import (
     TrustRemoteCode,
 )
 from headscope.errors import SettingsError
+from headscope.settings import similarity_variant
 
 
 def analyze_command(
@@ -89,7 +90,7 @@ def analyze_command(
             window=window,
             min_tokens=min_tokens,
             layers=None if layers is None else _layer_numbers(layers),
-            similarity=similarity,  # type: ignore[arg-type]  # checked by Settings
+            similarity=similarity_variant(similarity),
             pairs=pairs,
             attention_threshold=attention_threshold,
             special_tokens=special_tokens,

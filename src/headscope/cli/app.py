@@ -30,7 +30,6 @@ class _InOrder(TyperGroup):
 
 app = typer.Typer(
     cls=_InOrder,
-    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -42,30 +41,28 @@ app.command("merge")(merge_command)
 app.command("doctor")(doctor_command)
 
 
-def _print_version(asked: bool) -> None:
+def _print_version(asked: bool) -> bool:
     if asked:
         typer.echo(f"headscope {__version__}")
         raise typer.Exit
+    return asked
 
 
 @app.callback()
 def headscope(
-    context: typer.Context,
     show_version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Say which."),
     ] = False,
 ) -> None:
     """See and measure what every attention head of a transformer writes."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 def main() -> None:
     """Run a command; errors meant for users take one line of standard error."""
     try:
         # Not standalone: typer would show a mistyped option in a box of several lines.
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False))
     except HeadscopeError as error:
         _say(str(error))
         sys.exit(error.exit_code)
