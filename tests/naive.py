@@ -18,7 +18,7 @@ class NaiveText:
     sentence_ids: list[int]
     special: list[bool]
     separator: list[bool]
-    word_ids: list[int]
+    form_ids: list[int]
     lemma_ids: list[int]
     kinds: list[int]
 
@@ -91,7 +91,7 @@ def naive_head(
         return text.token_ids[i] == text.token_ids[j]
 
     def one_word(i: int, j: int) -> bool:
-        return text.word_ids[i] == text.word_ids[j] >= 0
+        return text.form_ids[i] == text.form_ids[j] >= 0
 
     def one_lemma(i: int, j: int) -> bool:
         return text.lemma_ids[i] == text.lemma_ids[j] >= 0

@@ -27,7 +27,7 @@ def random_text(rng: np.random.Generator, n: int, lemmas: bool = True) -> NaiveT
         sentence_ids=sentences.tolist(),
         special=special.tolist(),
         separator=separator.tolist(),
-        word_ids=words.tolist(),
+        form_ids=words.tolist(),
         lemma_ids=lemma_ids.tolist(),
         kinds=kinds.tolist(),
     )
@@ -48,7 +48,7 @@ def padded_batch(texts: list[NaiveText], settings: Settings) -> TextBatch:
         groups=torch.stack(
             [
                 pad([getattr(text, name) for text in texts], -1)
-                for name in ("sentence_ids", "token_ids", "word_ids", "lemma_ids")
+                for name in ("sentence_ids", "token_ids", "form_ids", "lemma_ids")
             ]
         ),
     )

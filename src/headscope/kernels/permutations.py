@@ -1,7 +1,7 @@
 """Labels dealt out at random: what the measures give when labels mean nothing.
 
-Permuting the order of tokens would leave every spectrum and every similarity as it is; so labels are
-permuted, and the similarities stay where they are.
+Permuting the order of tokens would leave every spectrum and every similarity as it is; so labels
+are permuted, and the similarities stay where they are.
 """
 
 import numpy as np

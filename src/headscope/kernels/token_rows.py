@@ -32,7 +32,7 @@ def attention_rows(mass: Float[Tensor, "batch head key"], batch: TextBatch) -> R
 
 def norm_rows(head_output: Float[Tensor, "batch head token d_head"], batch: TextBatch) -> Rows:
     """Mean length of the vectors a head writes, and that at separators relative to it."""
-    norms = head_output.double().norm(dim=-1)
+    norms: Tensor = torch.linalg.vector_norm(head_output.double(), dim=-1)
 
     def mean(where: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch head"]:
         weight = where.double()[:, None]

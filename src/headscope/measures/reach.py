@@ -14,6 +14,6 @@ HALF_DISTANCE = Measure(
     ),
     misleads=(
         "Raw similarity of many heads is ruled by the mean vector: all pairs are then alike, and "
-        "half lies within 0.29 of the window whatever the head does. The centred variant tells more."
+        "half lies within 0.29 of the window whatever the head does. Look at the centred variant."
     ),
 )

@@ -27,8 +27,8 @@ WORD_REPETITION = Measure(
     denominator="pairs",
     expected="word_repetition_expected",
     definition=(
-        "Share of the high-similarity pairs whose tokens belong to words that are written the same, "
-        "case aside. Expected: the share among all pairs of the same text at the same distances."
+        "Share of the high-similarity pairs whose tokens belong to words written the same, case "
+        "aside. Expected: the share among all pairs of the same text at the same distances."
     ),
     misleads="Two pieces of one occurrence of a word count, and they are always near each other.",
 )

@@ -5,6 +5,7 @@ order in which shards were made, by however many workers, with whatever crashes 
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -51,7 +52,7 @@ def reduce_shards(manifest: Manifest, shards: Iterable[Shard]) -> dict[str, xr.D
     return {stack: _dataset(manifest, stack, sums) for stack in manifest.stacks}
 
 
-def _add(sums: _Arrays, more: Mapping[str, NDArray[np.float64]]) -> None:
+def _add(sums: _Arrays, more: Mapping[str, NDArray[Any]]) -> None:
     for name, values in more.items():
         sums[name] = sums[name] + values if name in sums else values.astype(np.float64)
 
@@ -67,7 +68,9 @@ def _column_totals(manifest: Manifest, rows: pa.Table) -> _Arrays:
         cell = np.searchsorted(layers, layer[mine]) * heads + (head[mine] - 1)
         for column in columns:
             values = rows[column].to_numpy()[mine].astype(np.float64)
-            summed = np.bincount(cell, weights=values, minlength=len(layers) * heads)
+            summed: NDArray[np.float64] = np.bincount(
+                cell, weights=values, minlength=len(layers) * heads
+            ).astype(np.float64)
             totals[f"{stack}/{TOTAL}{column}"] = summed.reshape(len(layers), heads)
         totals[f"{stack}/distinct_focal_tokens"] = _distinct_counts(
             np.searchsorted(layers, layer[mine]),

@@ -1,6 +1,7 @@
 """A shard while its batches come in, in whatever order."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,7 @@ class ShardBuilder:
         self._sites = sites
         self._rows: dict[tuple[str, int], dict[str, NDArray[np.float64]]] = {}
         self._sweeps: dict[tuple[str, int], dict[str, NDArray[np.float64]]] = {}
-        self._arrays: dict[str, NDArray[np.floating]] = {}
+        self._arrays: dict[str, NDArray[Any]] = {}
 
     def add_rows(
         self,

@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import safetensors.numpy
@@ -27,7 +27,7 @@ class Shard:
 
     rows: pa.Table
     """A row per text, stack, layer and head."""
-    arrays: Mapping[str, NDArray[np.float64]]
+    arrays: Mapping[str, NDArray[Any]]
     """Summed arrays by `stack/name`, of shape (layer, head, ...) or, for texts alone, (...)."""
 
 
