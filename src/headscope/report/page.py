@@ -9,6 +9,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from headscope.figures.layers import layers_figure
+from headscope.figures.style import style
 from headscope.report.findings import FINDINGS, findings_rows
 from headscope.runs.manifest import Manifest
 
@@ -38,6 +39,7 @@ def _title(manifest: Manifest, stack: str) -> str:
 
 def _as_svg(figure: Figure) -> Markup:
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    with style():  # what SVG files look like inside is decided when they are written
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     return Markup(svg[svg.index("<svg") :])
