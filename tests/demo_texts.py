@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.naive import NaiveText
 
 from headscope.text.demo import read_demo
 from headscope.text.windows import Window
+from tests.naive import NaiveText
 
 
 def demo_model_folder() -> Path:

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from tests.demo_texts import PlainBert, naive_text, write_uneven_corpus
-from tests.naive import naive_head
 
 import headscope as hs
 from headscope.errors import RunError, SettingsError
 from headscope.text.window_store import windows_from_table
+from tests.demo_texts import PlainBert, naive_text, write_uneven_corpus
+from tests.naive import naive_head
 
 WORDS = (20, 45, 31, 38)
 LAYERS = (1, 3, 6)

@@ -8,9 +8,9 @@ import time
 
 import numpy as np
 import pytest
-from tests.demo_texts import write_uneven_corpus
 
 import headscope as hs
+from tests.demo_texts import write_uneven_corpus
 
 SHARDS = 6
 SCRIPT = """

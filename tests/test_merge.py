@@ -4,10 +4,10 @@ import shutil
 
 import numpy as np
 import pytest
-from tests.demo_texts import write_uneven_corpus
 
 import headscope as hs
 from headscope.errors import MergeError
+from tests.demo_texts import write_uneven_corpus
 
 WORDS = (25, 60, 33, 48, 29, 55, 41)
 SOME = {"layers": [2], "shard_windows": 3, "progress": False}

@@ -2,12 +2,12 @@
 
 import numpy as np
 import torch
-from tests.naive import NaiveText
 
 from headscope.kernels.labels import TokenLabels
 from headscope.kernels.text_batch import TextBatch
 from headscope.settings import Settings
 from headscope.token_labels import text_batch
+from tests.naive import NaiveText
 
 HEADS, D_HEAD = 3, 4
 

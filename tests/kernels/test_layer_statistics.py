@@ -7,12 +7,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kernels.random_layers import HEADS, padded_batch, random_layer, random_text
-from tests.naive import naive_head
 
 from headscope.kernels.fused import fused_statistics
 from headscope.kernels.vectorised import vectorised_statistics
 from headscope.settings import SWEEP_ATTENTION, SWEEP_PAIRS, PairRule, Settings
+from tests.kernels.random_layers import HEADS, padded_batch, random_layer, random_text
+from tests.naive import naive_head
 
 KERNELS = pytest.mark.parametrize("kernel", [vectorised_statistics, fused_statistics])
 

@@ -1,9 +1,10 @@
 """A family that nobody knows, and that calls scaled_dot_product_attention by itself."""
 
-from tests.models.custom_interface import CustomConfig
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
+
+from tests.models.custom_interface import CustomConfig
 
 
 class DirectAttention(nn.Module):

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
-from tests.models.families import Family
 from torch import Tensor
 from transformers import PreTrainedModel
+
+from tests.models.families import Family
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ import pytest
 import torch
 import transformers
 from packaging.version import parse
-from tests.models.families import FAMILIES, HEADS, Family, build, inputs_of
-from tests.models.oracle import EagerRun, eager_run
 
 from headscope.errors import TapError
 from headscope.models import LayerCapture, LoadedModel, load_model
+from tests.models.families import FAMILIES, HEADS, Family, build, inputs_of
+from tests.models.oracle import EagerRun, eager_run
 
 NEW_ENOUGH = parse(transformers.__version__) >= parse("5.22")
 """Families move from function mode to the interface with time: tiers are those of this version."""

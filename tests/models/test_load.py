@@ -10,12 +10,12 @@ import huggingface_hub
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tests.models.families import FAMILIES, build
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from headscope.errors import HeadscopeError, ModelError
 from headscope.models import load_model
+from tests.models.families import FAMILIES, build
 
 BERT = FAMILIES[0]
 

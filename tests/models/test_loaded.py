@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from tests.models.families import FAMILIES, build
 from transformers import AutoModel
 
 from headscope.errors import TapError
 from headscope.models import AttentionSite, LayerCapture, LoadedModel, load_model
+from tests.models.families import FAMILIES, build
 
 FAMILY = {family.title: family for family in FAMILIES}
 IDS = torch.tensor([[5, 6, 7, 8, 9], [10, 11, 12, 3, 3]])

@@ -6,9 +6,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tests.models.custom_direct import DirectModel
-from tests.models.custom_interface import CustomConfig, CustomModel
-from tests.models.families import FAMILIES, Family, build
 from transformers import AttentionMaskInterface
 from transformers.masking_utils import sdpa_mask
 
@@ -18,6 +15,9 @@ from headscope.models.probe import probe_of
 from headscope.models.self_check import check_tap
 from headscope.models.tap import AttentionCall, OnCall, Tap
 from headscope.models.tap.interface import IMPLEMENTATION
+from tests.models.custom_direct import DirectModel
+from tests.models.custom_interface import CustomConfig, CustomModel
+from tests.models.families import FAMILIES, Family, build
 
 Plant = Callable[[AttentionCall], AttentionCall]
 SWAP = [1, 0, 2, 3]

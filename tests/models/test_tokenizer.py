@@ -4,13 +4,13 @@ import pytest
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.text import tiny_tokenizers
 
 from headscope.errors import ModelError
 from headscope.models.long_text import encode_in_pieces
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.text.document import Document
 from headscope.text.windows import cut_windows
+from tests.text import tiny_tokenizers
 
 TINY = {
     "wordpiece": tiny_tokenizers.wordpiece(),

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from tests.models.custom_direct import DirectModel
-from tests.models.custom_interface import CustomConfig, CustomModel
 
 from headscope.errors import TapError
 from headscope.models import LayerCapture, load_model
+from tests.models.custom_direct import DirectModel
+from tests.models.custom_interface import CustomConfig, CustomModel
 
 IDS = torch.tensor([[3, 4, 5, 6], [7, 8, 9, 0]])
 MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]])

@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-from tests.models.families import FAMILIES, Family, build
-
 from headscope.models import SelfCheck, load_model
+from tests.models.families import FAMILIES, Family, build
 
 PAGE = Path(__file__).parents[2] / "docs" / "architectures.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"

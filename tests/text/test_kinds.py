@@ -1,11 +1,11 @@
 import pytest
-from tests.text import tiny_tokenizers
 
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.text.document import Document, Word
 from headscope.text.kinds import TokenKind
 from headscope.text.separators import is_separator
 from headscope.text.windows import cut_windows
+from tests.text import tiny_tokenizers
 
 TOKENIZER = HeadscopeTokenizer(tiny_tokenizers.wordpiece())
 

@@ -2,7 +2,6 @@ import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.text import tiny_tokenizers
 
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.text.document import Document
@@ -13,6 +12,7 @@ from headscope.text.window_store import (
     windows_to_table,
 )
 from headscope.text.windows import iter_windows
+from tests.text import tiny_tokenizers
 
 TOKENIZER = HeadscopeTokenizer(tiny_tokenizers.byte_level())
 DOCUMENTS = [

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.text import tiny_tokenizers
 
 from headscope.errors import SettingsError
 from headscope.models.tokenizer import HeadscopeTokenizer
@@ -10,6 +9,7 @@ from headscope.text.document import Document, Word
 from headscope.text.kinds import TokenKind
 from headscope.text.separators import is_separator
 from headscope.text.windows import cut_windows, iter_windows
+from tests.text import tiny_tokenizers
 
 BERT = HeadscopeTokenizer(tiny_tokenizers.wordpiece(), max_tokens=512)
 GPT = HeadscopeTokenizer(tiny_tokenizers.byte_level())
