@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headscope.analyze import analyze
+    from headscope.compare.comparison import Comparison, compare
+    from headscope.compare.match import match_heads
     from headscope.errors import HeadscopeError
     from headscope.merge import merge
     from headscope.models.load import load_model
@@ -25,15 +27,29 @@ if TYPE_CHECKING:
 __version__ = version("headscope")
 
 _HOMES = {
+    "Comparison": "headscope.compare",
     "HeadscopeError": "headscope.errors",
     "Run": "headscope.run",
     "analyze": "headscope.analyze",
+    "compare": "headscope.compare",
     "load_model": "headscope.models.load",
+    "match_heads": "headscope.compare.match",
     "merge": "headscope.merge",
     "open_run": "headscope.run",
 }
 
-__all__ = ["HeadscopeError", "Run", "__version__", "analyze", "load_model", "merge", "open_run"]
+__all__ = [
+    "Comparison",
+    "HeadscopeError",
+    "Run",
+    "__version__",
+    "analyze",
+    "compare",
+    "load_model",
+    "match_heads",
+    "merge",
+    "open_run",
+]
 
 
 def __getattr__(name: str) -> Any:
