@@ -72,17 +72,9 @@ def print_match(match: pd.DataFrame, first: str, other: str) -> None:
         title=escape(f"heads of {first} (left) and those of {other} most like them"),
         title_justify="left",
     )
-    for column in (
-        "stack",
-        "head",
-        "best match",
-        "CKA",
-        "runner-up",
-        "CKA",
-        "other texts",
-        "mutual",
-    ):
-        table.add_column(column, justify="left" if column == "stack" else "right")
+    table.add_column("stack")
+    for column in ("head", "best match", "CKA", "runner-up", "CKA", "other texts", "mutual"):
+        table.add_column(column, justify="right")
     for row in match.to_dict("records"):
         table.add_row(
             row["stack"],

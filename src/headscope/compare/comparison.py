@@ -20,6 +20,9 @@ from headscope.figures.compare import compare_figure
 from headscope.figures.compare_steps import compare_steps_figure
 from headscope.run import Run, open_run
 
+MIN_DOCUMENTS = 20
+"""With fewer, a bootstrap does not cover; the claims set the same bar for texts."""
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -92,6 +95,12 @@ def compare(
             raise SettingsError(f"steps: {len(order)} steps for {len(opened)} runs; give one each")
     labels = labelled(opened)
     rows = comparison_rows(labels, untrained=untrained, seed=seed)
+    found += [
+        f"{row.name}: {len(row.units.present)} documents are too few to draw from; its intervals "
+        "are too narrow"
+        for row in rows
+        if len(row.units.present) < MIN_DOCUMENTS
+    ]
     if untrained:
         found += [
             f"{label}: has no untrained model; analyze it with --nulls"

@@ -43,7 +43,7 @@ class CentredHeads:
 
 
 def debiased_cka(one: CentredHeads, other: CentredHeads) -> Float64[Tensor, "head other_head"]:
-    """The CKA of every head with every other one: 1 for alike up to rotation, about 0 for unrelated.
+    """The CKA of every head with every other one: 1 up to rotation, about 0 for unrelated heads.
 
     NaN where a head writes the same vector for all tokens, or there are fewer than four tokens.
     """

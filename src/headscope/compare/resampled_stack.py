@@ -42,11 +42,13 @@ class ResampledStack:
     def estimate(self, quantity: Quantity, places: Sequence[int]) -> Estimate:
         """A quantity pooled over some layers, given by their places."""
         chosen = list(places)
-        value = quantity.value({name: self.sums[name][chosen].sum() for name in quantity.columns})
+        value = quantity.value(
+            {name: self.sums[name][chosen].sum(keepdims=True) for name in quantity.columns}
+        )
         samples = quantity.value(
             {name: self.samples[name][:, chosen].sum(axis=1) for name in quantity.columns}
         )
-        return Estimate(float(value), samples)
+        return Estimate(float(value[0]), samples)
 
 
 def resample_stack(

@@ -64,9 +64,9 @@ def reference_of(row: Row, rows: Sequence[Row]) -> Row | None:
         return next(
             other
             for other in rows
-            if other.run is row.run and other.stack == row.stack and not other.seeds
+            if other.label == row.label and other.stack == row.stack and not other.seeds
         )
-    firsts = [other for other in rows if other.run is rows[0].run and not other.seeds]
+    firsts = [other for other in rows if other.label == rows[0].label and not other.seeds]
     if row in firsts:
         return None
     return next((other for other in firsts if other.stack == row.stack), firsts[0])

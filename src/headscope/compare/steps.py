@@ -9,8 +9,8 @@ from headscope.run import Run
 def training_steps(runs: Sequence[Run]) -> tuple[int, ...] | None:
     """The step of each run, from the names of the run folders, or else of the models.
 
-    The names must be alike but for one number, which differs from run to run: `step-50`, `step-200`.
-    None where neither names are like that.
+    The names must be alike but for one number that differs from run to run: `step-50`, `step-200`.
+    None where neither the one nor the other are.
     """
     for names in ([run.folder.name for run in runs], [run.manifest.model.name for run in runs]):
         steps = _number_that_differs(names)
