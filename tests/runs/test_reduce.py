@@ -21,7 +21,7 @@ def manifest() -> Manifest:
         for (stack, layer), heads in HEADS.items()
     )
     return Manifest(
-        model=ModelRecord("m", "M", None, "w", "t", "float32", "cpu", 1, sites),
+        model=ModelRecord("m", "M", None, "w", "t", "float32", "cpu", 1, sites, {}, ()),
         corpus=CorpusRecord(("c",), {}, 1, "h", 1, ("x",), (1,), None),
         settings=Settings(window_tokens=8),
         packages={},
@@ -48,6 +48,7 @@ def random_shard(seed: int, first_text: int, texts: int) -> Shard:
             "head": pa.array(head, pa.int16()),
             "texts": np.ones(len(keys)),
             "pairs": rng.integers(0, 50, len(keys)).astype(float),
+            "focal_exclusiveness": rng.integers(0, 2, len(keys)).astype(float),
             "focal_token": pa.array(rng.integers(0, 9, len(keys)), pa.int32()),
         }
     )
