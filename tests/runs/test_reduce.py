@@ -56,6 +56,8 @@ def random_shard(seed: int, first_text: int, texts: int) -> Shard:
     for stack_name, layers, heads in (("encoder", 2, 3), ("cross", 1, 2)):
         counts = rng.integers(0, 9, (layers, heads, 8)) * (texts > 0)
         arrays[f"{stack_name}/distance_histogram"] = counts.astype(float)
+        around = rng.integers(0, 9, (4, 4)) * (texts > 0)
+        arrays[f"{stack_name}/aligned_count"] = around.astype(float)
     return Shard(rows, arrays)
 
 
