@@ -25,11 +25,11 @@ class ResampledRun:
 
     def pooled(self, measure: Measure, layers: Sequence[int] | None = None) -> Samples:
         """A measure over all heads of some layers (all of them when None)."""
-        return measure.value(self._of_layers(layers))
+        return measure.value(self._of_layers(measure, layers))
 
     def pooled_expected(self, measure: Measure, layers: Sequence[int] | None = None) -> Samples:
         """What the measure would be without the effect, over the same heads."""
-        expected = measure.expected_value(self._of_layers(layers))
+        expected = measure.expected_value(self._of_layers(measure, layers))
         if expected is None:
             raise ValueError(f"{measure.name} has no expectation")
         return expected
@@ -56,9 +56,12 @@ class ResampledRun:
         """The sum of a column over all texts, layers and heads."""
         return float(np.nansum(self.sums[column][0]))
 
-    def _of_layers(self, layers: Sequence[int] | None) -> dict[str, Samples]:
+    def _of_layers(self, measure: Measure, layers: Sequence[int] | None) -> dict[str, Samples]:
         wanted = [self.layers.index(layer) for layer in (layers or self.layers)]
-        return {name: np.nansum(sums[:, wanted], axis=(1, 2)) for name, sums in self.sums.items()}
+        columns = {measure.numerator, measure.denominator, measure.expected} - {None}
+        return {
+            str(name): np.nansum(self.sums[str(name)][:, wanted], axis=(1, 2)) for name in columns
+        }
 
 
 def resample_run(table: TextTable, seed: int, resamples: int = RESAMPLES) -> ResampledRun:
