@@ -21,7 +21,7 @@ from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 import headscope as hs
 from headscope.text.demo import read_demo
 
-STEPS = (0, 50, 200, 800, 2400)
+STEPS = (0, 50, 200, 800)
 WINDOW = 128
 BATCH = 16
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -39,6 +39,7 @@ def main() -> None:
 
 def watch_training(out: Path, steps: Sequence[int], texts: int, width: int) -> Path:
     """The figure's path, after training, measuring and comparing."""
+    steps = sorted(steps)
     documents = [document.text for document in read_demo()]
     held_out = documents[::3]
     training = [text for number, text in enumerate(documents) if number % 3]
@@ -53,9 +54,11 @@ def watch_training(out: Path, steps: Sequence[int], texts: int, width: int) -> P
         )
         for checkpoint in checkpoints
     ]
-    comparison = hs.compare(runs, steps=True)
-    for step, run in zip(comparison.steps, runs, strict=True):
-        print(f"step {step}: heads by role {run.roles['role'].value_counts().to_dict()}")
+    comparison = hs.compare(runs, steps=steps)
+    # Heads are judged against those of step 0: what they had then, no training gave them.
+    for step, (_, roles) in zip(steps, comparison.roles.groupby("run", sort=False), strict=True):
+        heads = ", ".join(f"{row.heads} {row.role}" for row in roles.itertuples())
+        print(f"step {step}: heads by role: {heads}")
     path = out / "training.png"
     comparison.figure().savefig(path, dpi=200)
     print(f"figure  {path}")

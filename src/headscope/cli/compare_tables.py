@@ -16,6 +16,9 @@ from headscope.compare.quantities import QUANTITIES, Quantity
 _NAME_WIDTH, _VALUE_WIDTH, _DIFFERENCE_WIDTH = 26, 10, 11
 """Characters of a table's columns: three values and three differences fit into 100."""
 
+_STATUS_WIDTH = 9
+_COLOURED = {"holds": "[green]holds[/]", "fails": "[red]fails[/]"}
+
 
 @dataclass(frozen=True, slots=True)
 class _Form:
@@ -55,6 +58,7 @@ def print_comparison(comparison: Comparison, *, remarks: bool = True) -> None:
     for quantity in QUANTITIES:
         rows = comparison.thirds[comparison.thirds["quantity"] == quantity.name]
         console.print(_table(quantity, rows))
+    console.print(_claims_table(comparison.claims))
     references = " or ".join(comparison.thirds["reference"].dropna().unique())
     typer.echo("±     half of the 95 % interval, from drawing documents anew; the limits: --json")
     typer.echo(f"Δ     the row less {references}")
@@ -114,6 +118,23 @@ def _table(quantity: Quantity, rows: pd.DataFrame) -> Table:
                 )
             )
         table.add_row(escape(_short(str(name))), *cells)
+    return table
+
+
+def _claims_table(claims: pd.DataFrame) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        padding=0,
+        pad_edge=False,
+        title="claims of the paper, each against its null (headscope claims RUN says more)",
+        title_justify="left",
+    )
+    table.add_column("", no_wrap=True)
+    for claim in claims["claim"].unique():
+        table.add_column(claim.replace("-", " "), width=_STATUS_WIDTH)
+    for name, verdicts in claims.groupby("name", sort=False):
+        shown = verdicts["status"].replace("cannot answer", "-")
+        table.add_row(escape(_short(str(name))), *(_COLOURED.get(s, s) for s in shown))
     return table
 
 

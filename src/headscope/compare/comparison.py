@@ -18,6 +18,7 @@ from headscope.compare.steps import training_steps
 from headscope.errors import RunError, SettingsError
 from headscope.figures.compare import compare_figure
 from headscope.figures.compare_steps import compare_steps_figure
+from headscope.roles import assign_roles
 from headscope.run import Run, open_run
 
 MIN_DOCUMENTS = 20
@@ -40,6 +41,8 @@ class Comparison:
     """The same quantities at every layer: layer, depth (layer / layers), value, low, high."""
     roles: pd.DataFrame
     """How many heads have each role: role, heads, share."""
+    claims: pd.DataFrame
+    """The verdict on each claim of the paper: claim, status, effect, low, high, summary."""
     remarks: tuple[str, ...]
     """What the runs differ in beside the model."""
     steps: tuple[int, ...] | None
@@ -55,7 +58,12 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain JSON values; null where there is no number."""
-        tables = {"thirds": self.thirds, "curves": self.curves, "roles": self.roles}
+        tables = {
+            "thirds": self.thirds,
+            "curves": self.curves,
+            "roles": self.roles,
+            "claims": self.claims,
+        }
         return {
             **{
                 name: json.loads(table.to_json(orient="records", double_precision=12))
@@ -93,6 +101,8 @@ def compare(
         order = tuple(steps)
         if len(order) != len(opened):
             raise SettingsError(f"steps: {len(order)} steps for {len(opened)} runs; give one each")
+    # The model before its first step is untrained: what its heads have, no training gave them.
+    beginning = opened[order.index(0)] if order and 0 in order else None
     labels = labelled(opened)
     rows = comparison_rows(labels, untrained=untrained, seed=seed)
     found += [
@@ -110,7 +120,10 @@ def compare(
     return Comparison(
         thirds=pd.DataFrame([record for row in rows for record in _thirds(row, rows)]),
         curves=pd.DataFrame([record for row in rows for record in _curve(row)]),
-        roles=pd.concat([_roles(row) for row in rows if not row.seeds], ignore_index=True),
+        roles=pd.concat(
+            [_roles(row, beginning) for row in rows if not row.seeds], ignore_index=True
+        ),
+        claims=_claims(rows, seed),
         remarks=(*remarks(labels), *found),
         steps=order,
     )
@@ -176,8 +189,30 @@ def _curve(row: Row) -> list[dict[str, Any]]:
     return records
 
 
-def _roles(row: Row) -> pd.DataFrame:
-    roles = row.run.roles
+def _roles(row: Row, beginning: Run | None) -> pd.DataFrame:
+    if beginning is None or row.run.untrained:
+        roles = row.run.roles
+    else:
+        roles = assign_roles(row.run.heads, beginning.heads)
     counts = roles.loc[roles["stack"] == row.stack, "role"].value_counts()
     table = counts.rename_axis("role").reset_index(name="heads")
     return table.assign(**_identity(row), share=table["heads"] / counts.sum())
+
+
+def _claims(rows: Sequence[Row], seed: int) -> pd.DataFrame:
+    verdicts = {row.label: row.run.claims(seed) for row in rows if not row.seeds}
+    return pd.DataFrame(
+        _identity(row)
+        | {
+            "claim": verdict.name,
+            "status": verdict.status,
+            "effect": verdict.effect.value if verdict.effect else None,
+            "low": verdict.effect.low if verdict.effect else None,
+            "high": verdict.effect.high if verdict.effect else None,
+            "summary": verdict.summary,
+        }
+        for row in rows
+        if not row.seeds
+        for verdict in verdicts[row.label]
+        if verdict.stack == row.stack
+    )

@@ -46,6 +46,7 @@ def compare_steps_figure(
                 panel.set_xscale("symlog", linthresh=_first_step(steps))
                 panel.set_xticks(sorted(steps.values()), [str(s) for s in sorted(steps.values())])
                 panel.minorticks_off()
+                panel.set_xlim(-0.15 * _first_step(steps), 1.2 * max(steps.values()))
             for panel in panels[len(titles) + 1 :]:
                 panel.set_visible(False)
         handles, labels = grid[0, 0].get_legend_handles_labels()
@@ -87,4 +88,4 @@ def _draw_roles(panel: Axes, roles: pd.DataFrame, steps: Mapping[str, int]) -> N
         if role in table:
             panel.plot(table.index, table[role], color=colour, marker="o", markersize=3, label=role)
     panel.set_title("heads by role\n(number of heads)")
-    panel.legend(fontsize=6, frameon=False)
+    panel.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.02, 0.5))
