@@ -15,6 +15,7 @@ from headscope.figures.source import Source
 from headscope.figures.write import FORMATS, WrittenFigures, write_figures
 from headscope.measures.tables import add_measures, head_table, layer_table
 from headscope.report.page import report_page
+from headscope.roles import assign_roles
 from headscope.runs.files import write_whole
 from headscope.runs.manifest import Manifest
 from headscope.runs.reduce import reduce_shards
@@ -77,6 +78,17 @@ class Run:
     def layers(self) -> pd.DataFrame:
         """A row per stack and layer: the measures pooled over its heads."""
         return self._table(layer_table)
+
+    @cached_property
+    def untrained(self) -> list["Run"]:
+        """The runs of the untrained model over some of the same texts, one for each seed."""
+        return [open_run(path.parent) for path in sorted(self.folder.glob("nulls/*/manifest.json"))]
+
+    @cached_property
+    def roles(self) -> pd.DataFrame:
+        """The role of every head, with the evidence: stack, layer, head, role, evidence."""
+        nulls = [run.heads for run in self.untrained]
+        return assign_roles(self.heads, pd.concat(nulls, ignore_index=True) if nulls else None)
 
     def rows(self) -> ds.Dataset:
         """A row per text, stack, layer and head, as an Arrow dataset that reads what it needs."""
