@@ -151,10 +151,11 @@ class Run:
             raise SettingsError(
                 f"stack: {stack!r} is unknown; this run has {', '.join(self.manifest.stacks)}"
             )
-        roles = None
-        if hasattr(type(self), "roles"):
-            roles = lambda: self.roles[self.roles["stack"] == stack]  # noqa: E731
-        return StackFindings(self.stacks[stack], Source.of(self.manifest, stack), roles)
+        return StackFindings(
+            self.stacks[stack],
+            Source.of(self.manifest, stack),
+            self.roles[self.roles["stack"] == stack],
+        )
 
     def _table(self, table: Callable[[xr.Dataset], pd.DataFrame]) -> pd.DataFrame:
         parts = [table(dataset).assign(stack=stack) for stack, dataset in self.stacks.items()]
