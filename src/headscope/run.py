@@ -191,7 +191,7 @@ class Run:
         return StackFindings(
             self.stacks[stack],
             Source.of(self.manifest, stack),
-            lambda: self.roles[self.roles["stack"] == stack],
+            self.roles[self.roles["stack"] == stack],
         )
 
     def _table(self, table: Callable[[xr.Dataset], pd.DataFrame]) -> pd.DataFrame:

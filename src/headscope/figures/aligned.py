@@ -30,7 +30,7 @@ def aligned_figure(results: xr.Dataset, source: Source) -> Figure:
     with style():
         figure = framed_figure(
             "Context similarity around sentence boundaries",
-            source,
+            source.line,
             f"mean over {boundaries:,} boundaries and all heads, {source.similarity} similarity; "
             "lines: the boundary; a colour scale for each panel",
             height=4.7,
@@ -46,6 +46,7 @@ def aligned_figure(results: xr.Dataset, source: Source) -> Figure:
                     (first, last, last, first),
                     signed=row == 1 or source.similarity == "centred",
                     label=_LABELS[row] if column == len(layers) - 1 else "",
+                    tail=_TAIL,
                 )
                 panel.axhline(-0.5, color="black", linewidth=0.7)
                 panel.axvline(-0.5, color="black", linewidth=0.7)
@@ -57,6 +58,9 @@ def aligned_figure(results: xr.Dataset, source: Source) -> Figure:
 
 
 _LABELS = ("mean similarity", "difference from distance")
+_TAIL = 6.0
+"""Wide enough for the full stop before the boundary, a row and a column of their own: it would
+otherwise take all the colours."""
 
 
 def without_distance(matrix: NDArray[np.float64]) -> NDArray[np.float64]:

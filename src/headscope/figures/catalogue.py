@@ -13,6 +13,7 @@ from headscope.figures.aligned import aligned_figure
 from headscope.figures.distance_heads import distance_heads_figure
 from headscope.figures.distance_layers import distance_layers_figure
 from headscope.figures.focal import focal_figure
+from headscope.figures.frame import settled
 from headscope.figures.head_grid import head_grid_figure
 from headscope.figures.layers import layers_figure
 from headscope.figures.nothing import NothingToDraw
@@ -20,6 +21,7 @@ from headscope.figures.roles import roles_figure
 from headscope.figures.same_sentence import same_sentence_figure
 from headscope.figures.separators import separators_figure
 from headscope.figures.source import Source
+from headscope.figures.style import style
 from headscope.figures.summed import summed_figure
 from headscope.figures.thresholds import thresholds_figure
 from headscope.measures.tables import layer_table
@@ -31,14 +33,15 @@ class StackFindings:
 
     results: xr.Dataset
     source: Source
-    roles: Callable[[], pd.DataFrame] | None = None
-    """Gives the role of every head of the stack; None for runs that tell no roles."""
+    roles: pd.DataFrame | None = None
+    """The role of every head of the stack; None where roles are not known."""
 
 
 def draw_figure(name: str, findings: StackFindings) -> Figure:
     """The figure of that name; `NothingToDraw` where the run has nothing for it to show."""
     refuse_unknown(name)
-    return FIGURES[name](findings)
+    with style():
+        return settled(FIGURES[name](findings))
 
 
 def draw_figures(names: Iterable[str], findings: StackFindings) -> dict[str, Figure]:
@@ -68,8 +71,8 @@ def _layers(findings: StackFindings) -> Figure:
 
 def _roles(findings: StackFindings) -> Figure:
     if findings.roles is None:
-        raise NothingToDraw("the run tells no roles of heads")
-    return roles_figure(findings.roles(), findings.source)
+        raise NothingToDraw("the roles of the heads are not known")
+    return roles_figure(findings.roles, findings.source)
 
 
 FIGURES: Mapping[str, Callable[[StackFindings], Figure]] = {

@@ -14,7 +14,7 @@ from headscope.figures.grid import label_grid
 from headscope.figures.source import Source
 from headscope.figures.style import GREY, MEASURED, SMALL, style
 
-_WIDTH, _HEIGHT = 0.84, 0.74
+_WIDTH, _HEIGHT = 0.84, 0.68
 """Of a cell, taken by its histogram."""
 _FLOOR = 0.42
 """From the middle of a cell down to the foot of its histogram."""
@@ -34,7 +34,7 @@ def distance_heads_figure(results: xr.Dataset, source: Source) -> Figure:
     with style():
         figure = framed_figure(
             "Distance between the tokens of high-similarity pairs, by head",
-            source,
+            source.line,
             f"{source.pair_rule}; number: mean distance (tokens)",
             f"bars: share of pairs at distance {_bin_names(ends)} tokens; "
             "height: the cell's largest bar",
@@ -51,7 +51,7 @@ def distance_heads_figure(results: xr.Dataset, source: Source) -> Figure:
             grey.append(_outline(baseline / peak, row, column))
             panel.text(
                 column + 1 - _WIDTH / 2,
-                row + 1 - _FLOOR,
+                row + 1 - 0.36,
                 f"{float(results['mean_distance'][row, column]):.0f}",
                 fontsize=SMALL - 1,
                 color="#444444",

@@ -29,7 +29,7 @@ def distance_layers_figure(results: xr.Dataset, source: Source) -> Figure:
     with style():
         figure = framed_figure(
             "Distance between the tokens of high-similarity pairs, by layer",
-            source,
+            source.line,
             f"{source.pair_rule}; {pairs:,} pairs of all heads; "
             "right: three bins for every doubling of the distance",
             height=3.2,
@@ -59,7 +59,7 @@ def distance_layers_figure(results: xr.Dataset, source: Source) -> Figure:
         norm = BoundaryNorm(np.arange(len(layers) + 1) - 0.5, max(len(layers), 2))
         bar = figure.colorbar(ScalarMappable(norm, colours), ax=[shares, lift], pad=0.02)
         every = max(1, len(layers) // 12)
-        bar.set_ticks(np.arange(0, len(layers), every), labels=[str(n) for n in layers[::every]])
+        bar.set_ticks(range(0, len(layers), every), labels=[str(n) for n in layers[::every]])
         bar.ax.minorticks_off()
         bar.ax.tick_params(labelsize=SMALL, length=0)
         bar.set_label("layer")

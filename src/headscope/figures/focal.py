@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headscope.figures.frame import framed_figure
-from headscope.figures.matrices import colour_scale
+from headscope.figures.matrices import draw_bar
 from headscope.figures.nothing import NothingToDraw
 from headscope.figures.source import Source
-from headscope.figures.style import DIVERGING, PAPER, SMALL, style
+from headscope.figures.style import DIVERGING, PAPER, SEQUENTIAL, SMALL, style
 from headscope.text.kinds import TokenKind
 
 PAPER_HEADS, PAPER_DISTINCT = 12, (9, 10)
@@ -31,7 +31,7 @@ def focal_figure(results: xr.Dataset, source: Source) -> Figure:
     with style():
         figure = framed_figure(
             "Focal tokens: how many differ within a layer, and of which kind they are",
-            source,
+            source.line,
             f"{source.pair_rule}; left: share of texts; right: number = share of focal tokens "
             "(%), colour = that share over the share of all tokens (bottom row, %)",
             height=max(2.4, 1.3 + 0.2 * len(layers)),
@@ -45,10 +45,9 @@ def focal_figure(results: xr.Dataset, source: Source) -> Figure:
 def _draw_distinct(panel: Axes, results: xr.Dataset, layers: list[int]) -> None:
     shares = distinct_shares(results)
     rows, most = len(layers), shares.shape[1]
-    scale = colour_scale(shares, signed=False)
     image = panel.imshow(
         np.ma.masked_invalid(shares),
-        cmap=scale.colours,
+        cmap=SEQUENTIAL,
         vmin=0,
         vmax=np.nanmax(shares),
         aspect="auto",
@@ -70,12 +69,7 @@ def _draw_distinct(panel: Axes, results: xr.Dataset, layers: list[int]) -> None:
     panel.set_yticks(np.arange(1, rows + 1), [str(layer) for layer in layers])
     panel.tick_params(length=0)
     panel.spines[:].set_visible(False)
-    figure = panel.get_figure(root=True)
-    assert figure is not None
-    bar = figure.colorbar(image, ax=panel, pad=0.02, aspect=30)
-    bar.set_label("share of texts", fontsize=SMALL)
-    bar.ax.tick_params(labelsize=SMALL, length=2)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    draw_bar(panel, image, "share of texts", aspect=30)
 
 
 def distinct_shares(results: xr.Dataset) -> NDArray[np.float64]:
@@ -108,7 +102,7 @@ def _draw_kinds(panel: Axes, results: xr.Dataset, layers: list[int]) -> None:
     for row, column in np.ndindex(numbers.shape):
         if np.isnan(numbers[row, column]):
             continue
-        dark = abs(np.nan_to_num(shown[row, column])) > 0.7 * _LARGEST_FACTOR
+        dark = abs(np.nan_to_num(shown[row, column])) > 0.5 * _LARGEST_FACTOR
         panel.text(
             column + 1, row + 1, f"{100 * numbers[row, column]:.0f}",
             ha="center", va="center", fontsize=SMALL, color="white" if dark else "black",
@@ -121,13 +115,8 @@ def _draw_kinds(panel: Axes, results: xr.Dataset, layers: list[int]) -> None:
     panel.set_ylabel("layer")
     panel.tick_params(length=0)
     panel.spines[:].set_visible(False)
-    figure = panel.get_figure(root=True)
-    assert figure is not None
-    bar = figure.colorbar(image, ax=panel, pad=0.02, aspect=30)
+    bar = draw_bar(panel, image, "times the share of all tokens", aspect=30)
     bar.set_ticks([-3, -2, -1, 0, 1, 2, 3], labels=["⅛", "¼", "½", "1", "2", "4", "8"])
-    bar.set_label("times the share of all tokens", fontsize=SMALL)
-    bar.ax.tick_params(labelsize=SMALL, length=2)
-    bar.outline.set_visible(False)  # type: ignore[operator]
 
 
 def kind_shares(results: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

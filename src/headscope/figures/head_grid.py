@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 
 from headscope.figures.frame import framed_figure
 from headscope.figures.grid import label_grid
-from headscope.figures.matrices import mean_similarity, value_range
+from headscope.figures.matrices import draw_bar, mean_similarity, value_range
 from headscope.figures.source import Source
 from headscope.figures.style import DIVERGING, FULL_WIDTH, SEQUENTIAL, SMALL, style
 
+TILE = 64
+"""Cells along the side of a map, at most: more than that cannot be seen at its size."""
 GAP = 0.06
 """Of a tile's side, left free between tiles."""
 
@@ -21,14 +23,14 @@ def head_grid_figure(results: xr.Dataset, source: Source) -> Figure:
 
     Heads differ in size by orders of magnitude, so their scales do not compare; shapes do.
     """
-    means = np.asarray(mean_similarity(results, source.similarity))
+    means = np.asarray(mean_similarity(results, source.similarity, largest=TILE))
     signed = source.similarity == "centred"
     layers, heads = means.shape[:2]
     side = (FULL_WIDTH - 1.0) / max(heads, 6)
     with style():
         figure = framed_figure(
             "Context similarity of every head by token position",
-            source,
+            source.line,
             f"mean {source.similarity} similarity over texts; a scale for each head; each map runs "
             f"from position 0 (top left) to {source.window_tokens - 1}",
             height=0.9 + max(side * layers, 1.0),
@@ -43,11 +45,10 @@ def head_grid_figure(results: xr.Dataset, source: Source) -> Figure:
             extent=(0.5, heads + 0.5, layers + 0.5, 0.5),
         )
         label_grid(panel, results)
-        bar = figure.colorbar(image, ax=panel, shrink=min(1.0, 2 / (side * layers)), pad=0.02)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        label = "similarity, on the head's own scale"
+        bar = draw_bar(panel, image, label, shrink=min(1.0, 2 / (side * layers)))
         bar.set_ticks([-1, 0, 1] if signed else [0, 1])
-        bar.set_ticklabels(["−", "0", "+"] if signed else ["low", "high"], fontsize=SMALL)
-        bar.set_label("similarity, on the head's own scale", fontsize=SMALL)
+        bar.set_ticklabels(["below", "0", "above"] if signed else ["low", "high"], fontsize=SMALL)
         return figure
 
 

@@ -52,7 +52,7 @@ def roles_figure(table: pd.DataFrame, source: Source) -> Figure:
     with style():
         figure = framed_figure(
             "The role of every head",
-            source,
+            source.line,
             f"{source.similarity} similarity; {source.pair_rule}",
             height=max(2.0, 1.0 + 0.24 * len(layers)),
         )

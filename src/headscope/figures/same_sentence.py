@@ -27,8 +27,8 @@ def same_sentence_figure(results: xr.Dataset, source: Source) -> Figure:
     difference = results["same_sentence"] - results["same_sentence_expected"]
     with style():
         figure = framed_figure(
-            "Pairs inside one sentence",
-            source,
+            "High-similarity pairs inside one sentence",
+            source.line,
             f"{source.pair_rule}; expected: all pairs of the same text at the same distances",
             height=2.8,
         )
@@ -46,7 +46,7 @@ def same_sentence_figure(results: xr.Dataset, source: Source) -> Figure:
                 layers, low, high, color=GREY, alpha=0.7, linewidth=0, label="sentences shuffled"
             )
         draw_by_layer(excess, layers, np.asarray(difference), rate - expected)
-        excess.set_ylabel("measured − expected (share of pairs)")
+        excess.set_ylabel("excess over expected (share)")
         excess.legend(loc="best")
         return figure
 

@@ -29,7 +29,7 @@ def separators_figure(results: xr.Dataset, source: Source) -> Figure:
     with style():
         figure = framed_figure(
             "Attention on separators, special tokens and the first token",
-            source,
+            source.line,
             "line: mean over the heads of a layer; points: its heads, 1 leftmost",
             height=2.7,
         )

@@ -1,6 +1,9 @@
 """One look for all figures: colour-blind safe, light, with text as text."""
 
-from contextlib import AbstractContextManager
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import matplotlib as mpl
 
@@ -36,30 +39,36 @@ SMALL = 6
 """Points: the smallest text that still reads at that width."""
 
 
-def style() -> AbstractContextManager[None]:
+@contextmanager
+def style() -> Iterator[None]:
     """Draw and write within this to get the look of headscope."""
-    return mpl.rc_context(
-        {
-            "font.family": "DejaVu Sans",
-            "font.size": 8,
-            "axes.titlesize": 8,
-            "axes.labelsize": 8,
-            "xtick.labelsize": 7,
-            "ytick.labelsize": 7,
-            "legend.fontsize": 7,
-            "legend.frameon": False,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.linewidth": 0.6,
-            "xtick.major.width": 0.6,
-            "ytick.major.width": 0.6,
-            "lines.linewidth": 1.4,
-            "image.interpolation": "nearest",
-            "savefig.dpi": 300,
-            # Text stays text in SVG and PDF: it can be searched and edited.
-            "svg.fonttype": "none",
-            "pdf.fonttype": 42,
-            # Same input, same bytes: no random ids.
-            "svg.hashsalt": "headscope",
-        }
-    )
+    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+        # Texts may hold signs that the font lacks. A box stands for them in PNG and PDF; SVG has
+        # the text itself.
+        warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
+        yield
+
+
+_SETTINGS: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.4,
+    "image.interpolation": "nearest",
+    "savefig.dpi": 300,
+    # Text stays text in SVG and PDF: it can be searched and edited.
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    # Same input, same bytes: no random ids.
+    "svg.hashsalt": "headscope",
+}

@@ -25,7 +25,7 @@ def summed_figure(results: xr.Dataset, source: Source) -> Figure:
     with style():
         figure = framed_figure(
             "Context similarity by token position",
-            source,
+            source.line,
             "mean over texts and heads; a colour scale for each panel; the diagonal and positions "
             "without tokens are grey",
             height=0.5 + 2.05 * len(variants),

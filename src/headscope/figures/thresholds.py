@@ -31,9 +31,11 @@ def thresholds_figure(results: xr.Dataset, source: Source) -> Figure:
     with style():
         figure = framed_figure(
             "How the findings move with the thresholds",
-            source,
-            f"{source.similarity} similarity; heads of a layer pooled; expected: all pairs of the "
-            "same text at the same distances; vertical line: this run's setting",
+            source.line,
+            f"{source.similarity} similarity; heads of a layer pooled; expected: all pairs of "
+            "the same text (for sentence and repetition: at equal distance)",
+            "first row: the most similar pairs of a text; second row: pairs that reach a part of "
+            "the largest similarity; third row: attention threshold; dotted: this run's own",
             height=5.2,
         )
         panels = figure.subplots(3, len(_PAIR_MEASURES), sharex="row")
@@ -66,7 +68,7 @@ def thresholds_figure(results: xr.Dataset, source: Source) -> Figure:
         return figure
 
 
-_RULE_LABELS = {"top": "most similar pairs", "max": "fraction of maximum"}
+_RULE_LABELS = {"top": "share of pairs taken", "max": "part of maximum"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +122,11 @@ def _high_attention(results: xr.Dataset, axis: str) -> _Values:
     return ratio(_sums(results, "high_attention_tokens", axis), texts)
 
 
-_MASK = _Swept("attention mask", "pairs − expected", _mask)
+_MASK = _Swept("attention mask", "over expected", _mask)
 _PAIR_MEASURES = (
     _Swept("mean distance", "tokens", _mean_distance),
-    _Swept("same sentence", "pairs − expected", _same_sentence),
-    _Swept("repeated token", "pairs − expected", _repetition),
+    _Swept("same sentence", "over expected", _same_sentence),
+    _Swept("repeated token", "over expected", _repetition),
     _Swept("distinct focal tokens", "per text", _distinct),
     _MASK,
 )

@@ -1,7 +1,6 @@
 """Figures as files: PNG to look at, SVG and PDF to print."""
 
 import io
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,12 +67,7 @@ def figure_bytes(figure: Figure, kind: str) -> bytes:
     """The figure as a file of that format; equal figures give equal bytes."""
     _refuse_unknown_format(kind)
     buffer = io.BytesIO()
-    with style(), warnings.catch_warnings():
-        # Texts may hold signs that the font lacks. A box stands for them in PNG and PDF; SVG has
-        # the text itself.
-        warnings.filterwarnings(
-            "ignore", message="Glyph .* missing from font", category=UserWarning
-        )
+    with style():
         figure.savefig(buffer, format=kind, metadata=_METADATA[kind])
     return buffer.getvalue()
 
