@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import pyarrow.dataset as ds
@@ -16,6 +17,7 @@ from headscope.runs.manifest import Manifest
 from headscope.runs.reduce import reduce_shards
 from headscope.runs.results import read_results, write_results
 from headscope.runs.shards import ShardStore
+from headscope.sweep import sweep_table
 
 
 class Run:
@@ -73,6 +75,14 @@ class Run:
     def layers(self) -> pd.DataFrame:
         """A row per stack and layer: the measures pooled over its heads."""
         return self._table(layer_table)
+
+    def sweep(self, *, per: Literal["layer", "head"] = "layer") -> pd.DataFrame:
+        """How the measures move with pair rule and attention threshold: a row per threshold.
+
+        Columns `stack`, `layer`, `axis` (pair_rule or attention_threshold), `threshold`, and the
+        measures that depend on it, pooled over the heads of a layer; `per="head"` keeps them apart.
+        """
+        return sweep_table(self.stacks, per=per)
 
     def rows(self) -> ds.Dataset:
         """A row per text, stack, layer and head, as an Arrow dataset that reads what it needs."""

@@ -11,6 +11,8 @@ from headscope.cli.analyze import analyze_command
 from headscope.cli.doctor import doctor_command
 from headscope.cli.info import info_command
 from headscope.cli.merge import merge_command
+from headscope.cli.stability import stability_command
+from headscope.cli.sweep import sweep_command
 from headscope.errors import HeadscopeError
 
 INTERRUPTED = 130
@@ -38,6 +40,8 @@ app = typer.Typer(
 app.command("analyze")(analyze_command)
 app.command("info")(info_command)
 app.command("merge")(merge_command)
+app.command("sweep")(sweep_command)
+app.command("stability")(stability_command)
 app.command("doctor")(doctor_command)
 
 
