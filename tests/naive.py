@@ -153,6 +153,7 @@ def naive_head(
         "high": high,
         "pairs": len(pairs),
         "distance_sum": sum(j - i for i, j in pairs),
+        "distance_expected": len(pairs) * sum(j - i for i, j in every) / len(every) if every else 0,
         "same_sentence_pairs": sum(one_sentence(i, j) for i, j in pairs),
         "same_sentence_expected": expected(one_sentence),
         "repetition_pairs": sum(one_token(i, j) for i, j in pairs),

@@ -9,32 +9,21 @@ same call is made again: shards that are there are not done twice, and nothing e
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
-import torch
-
+from headscope.describe_run import describe_run
 from headscope.errors import RunError, SettingsError
-from headscope.measure_windows import measure_windows
+from headscope.measure_run import measure_missing_shards
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
-from headscope.prepare import CorpusRequest, corpus_hash, prepare_windows, read_windows
+from headscope.prepare import CorpusRequest, corpus_hash, prepare_windows
 from headscope.progress import Progress, ProgressBars
 from headscope.run import Run
 from headscope.runs.lock import only_writer
-from headscope.runs.manifest import (
-    CorpusRecord,
-    Manifest,
-    ModelRecord,
-    SiteRecord,
-    differences,
-)
+from headscope.runs.manifest import Manifest, differences
 from headscope.settings import PairRule, Settings, SimilarityVariant
-
-_COMPUTING_PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "nupunkt")
-"""Packages whose version can change a number."""
+from headscope.untrained import measure_untrained
 
 
 def analyze(
@@ -57,6 +46,7 @@ def analyze(
     shard_windows: int = 512,
     permutations: int = 64,
     seed: int = 0,
+    nulls: int = 200,
     dtype: str = "float32",
     device: str = "cpu",
     allow_pickle: bool = False,
@@ -67,8 +57,9 @@ def analyze(
 
     `model` is `demo`, a hub id, a local folder, or what `hs.load_model` gave (it then keeps its own
     dtype and device); `corpus` one or more of `demo`, a file, a folder, `-`, `hf:NAME`. `texts`
-    limits the windows. An unfinished run of the same model, corpus and settings in `out` is
-    resumed; another run there is refused.
+    limits the windows; `nulls` of them also go through the model with random weights. An
+    unfinished run of the same model, corpus and settings in `out` is resumed; another run there is
+    refused.
     """
     settings = Settings(
         window_tokens=window,
@@ -83,6 +74,8 @@ def analyze(
         seed=seed,
         batch_tokens=batch_tokens,
     )
+    if nulls < 0:
+        raise SettingsError(f"nulls: {nulls} is negative; 0 leaves the untrained model out")
     if texts is not None and texts < 1:
         raise SettingsError(f"texts: {texts} is too few; ask for at least 1")
     sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
@@ -108,20 +101,24 @@ def analyze(
         folder = Path(out) if out is not None else default_folder(loaded.name, request)
         _refuse_foreign_folder(folder)
         stack.enter_context(only_writer(folder))
-        return _analyze(loaded, request, settings, folder, bars)
+        return _analyze(loaded, request, settings, nulls, folder, bars)
 
 
 def _analyze(
     model: LoadedModel,
     request: CorpusRequest,
     settings: Settings,
+    nulls: int,
     folder: Path,
     bars: Progress,
 ) -> Run:
     sites = _sites_asked_for(model, settings.layers)
     manifest = _manifest(model, request, settings, sites, folder, bars)
     run = Run(folder, manifest)
-    _measure_missing_shards(run, model, sites, bars)
+    bars.stage("texts", total=manifest.corpus.windows)
+    measure_missing_shards(run, model, sites, bars)
+    if nulls:
+        measure_untrained(run, model, sites, nulls, bars)
     bars.stage("reducing", total=1)
     run.reduce()
     run.report()
@@ -144,7 +141,7 @@ def _manifest(
     if model.tokenizer is None:
         raise SettingsError(f"{model.name} reads no text: analyze measures models of text")
     corpus = prepare_windows(request, model.tokenizer, settings, folder, bars.advance)
-    manifest = _new_manifest(model, corpus, settings, sites)
+    manifest = describe_run(model, corpus, settings, sites)
     manifest.write(folder)
     return manifest
 
@@ -157,7 +154,7 @@ def _resumed(
     folder: Path,
 ) -> Manifest:
     there = Manifest.read(folder)
-    asked = _new_manifest(model, there.corpus, settings, sites)
+    asked = describe_run(model, there.corpus, settings, sites)
     different = differences(there, asked, corpus=False)
     if request.texts != there.corpus.texts_asked:
         different.append(f"texts: {there.corpus.texts_asked} / {request.texts}")
@@ -171,27 +168,6 @@ def _resumed(
     return there
 
 
-def _measure_missing_shards(
-    run: Run, model: LoadedModel, sites: Sequence[AttentionSite], bars: Progress
-) -> None:
-    corpus, settings = run.manifest.corpus, run.manifest.settings
-    shards = range(run.manifest.shards)
-    missing = [number for number in shards if not run.shards.is_whole(number)]
-    done = sum(corpus.shard_texts[number] for number in shards if number not in missing)
-    bars.stage("texts", total=corpus.windows, done=done)
-    for number in missing:
-        windows = read_windows(run.folder, number, corpus.window_hashes[number])
-        shard = measure_windows(
-            model,
-            windows,
-            settings,
-            sites=sites,
-            first_text=sum(corpus.shard_texts[:number]),
-            on_texts=bars.advance,
-        )
-        run.shards.write(number, shard)
-
-
 def _sites_asked_for(
     model: LoadedModel, layers: tuple[int, ...] | None
 ) -> tuple[AttentionSite, ...]:
@@ -203,35 +179,6 @@ def _sites_asked_for(
             f"layers: {model.name} has layers 1 to {deepest}, not {', '.join(map(str, unknown))}"
         )
     return tuple(site for site in model.sites if site.layer in layers)
-
-
-def _new_manifest(
-    model: LoadedModel,
-    corpus: CorpusRecord,
-    settings: Settings,
-    sites: Sequence[AttentionSite],
-) -> Manifest:
-    return Manifest(
-        model=ModelRecord(
-            name=model.name,
-            architecture=type(model.model).__name__,
-            revision=model.revision,
-            weights_hash=model.weights_hash,
-            tokenizer_hash=model.tokenizer.fingerprint if model.tokenizer else "",
-            dtype=str(model.dtype).removeprefix("torch."),
-            device=str(model.device),
-            parameters=model.n_parameters,
-            sites=tuple(
-                SiteRecord(s.stack, s.layer, s.name, s.heads, s.d_head, s.causal, s.tier)
-                for s in sites
-            ),
-        ),
-        corpus=corpus,
-        settings=settings,
-        packages={name: version(name) for name in _COMPUTING_PACKAGES},
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        threads=torch.get_num_threads(),
-    )
 
 
 def default_folder(model_name: str, request: CorpusRequest) -> Path:

@@ -79,7 +79,7 @@ def prepare_windows(
     hashes: list[str] = []
     shard_texts: list[int] = []
     while shard := list(islice(windows, settings.shard_windows)):
-        hashes.append(_write(folder, len(hashes), shard))
+        hashes.append(write_windows(folder, len(hashes), shard))
         shard_texts.append(len(shard))
         on_windows(len(shard))
     if not shard_texts:
@@ -107,18 +107,19 @@ def corpus_hash(request: CorpusRequest, documents: int) -> str:
     return hasher.hexdigest()
 
 
+def write_windows(folder: Path, number: int, windows: Sequence[Window]) -> str:
+    """The SHA-256 of the file with the windows of one shard."""
+    buffer = io.BytesIO()
+    pq.write_table(windows_to_table(windows), buffer, compression="zstd")
+    return write_whole(_path(folder, number), buffer.getvalue())
+
+
 def read_windows(folder: Path, number: int, expected_hash: str) -> list[Window]:
     """The windows of one shard, after their checksum was checked."""
     path = _path(folder, number)
     if not path.is_file() or sha256_of(path) != expected_hash:
         raise RunError(f"{path} is missing or damaged; analyse the corpus again with a new --out")
     return windows_from_table(pq.read_table(path))
-
-
-def _write(folder: Path, number: int, windows: Sequence[Window]) -> str:
-    buffer = io.BytesIO()
-    pq.write_table(windows_to_table(windows), buffer, compression="zstd")
-    return write_whole(_path(folder, number), buffer.getvalue())
 
 
 def _path(folder: Path, number: int) -> Path:

@@ -12,11 +12,13 @@ import xarray as xr
 from headscope.errors import RunError
 from headscope.measures.tables import add_measures, head_table, layer_table
 from headscope.report.page import report_page
+from headscope.roles import assign_roles
 from headscope.runs.files import write_whole
 from headscope.runs.manifest import Manifest
 from headscope.runs.reduce import reduce_shards
 from headscope.runs.results import read_results, write_results
 from headscope.runs.shards import ShardStore
+from headscope.stability import StabilityResult, stability
 from headscope.sweep import sweep_table
 
 
@@ -76,13 +78,15 @@ class Run:
         """A row per stack and layer: the measures pooled over its heads."""
         return self._table(layer_table)
 
-    def sweep(self, *, per: Literal["layer", "head"] = "layer") -> pd.DataFrame:
-        """How the measures move with pair rule and attention threshold: a row per threshold.
+    @cached_property
+    def untrained(self) -> list["Run"]:
+        """The runs of the untrained model over some of the same texts, one for each seed."""
+        return [open_run(path.parent) for path in sorted(self.folder.glob("nulls/*/manifest.json"))]
 
-        Columns `stack`, `layer`, `axis` (pair_rule or attention_threshold), `threshold`, and the
-        measures that depend on it, pooled over the heads of a layer; `per="head"` keeps them apart.
-        """
-        return sweep_table(self.stacks, per=per)
+    @cached_property
+    def roles(self) -> pd.DataFrame:
+        """The role of every head, with the evidence: stack, layer, head, role, evidence."""
+        return self._roles_of(self.heads)
 
     def rows(self) -> ds.Dataset:
         """A row per text, stack, layer and head, as an Arrow dataset that reads what it needs."""
@@ -98,6 +102,44 @@ class Run:
         files = [str(self.folder / "windows" / f"{number:05d}.parquet") for number in numbers]
         return ds.dataset(files, format="parquet")
 
+    def sweep(self, *, per: Literal["layer", "head"] = "layer") -> pd.DataFrame:
+        """How the measures move with pair rule and attention threshold: a row per threshold.
+
+        Columns `stack`, `layer`, `axis` (pair_rule or attention_threshold), `threshold`, and the
+        measures that depend on it, pooled over the heads of a layer; `per="head"` keeps them apart.
+        """
+        return sweep_table(self.stacks, per=per)
+
+    def stability(
+        self,
+        *,
+        subset: int = 5000,
+        subsets: int | None = None,
+        by: Literal["label", "document"] = "label",
+        splits: int = 100,
+        seed: int = 0,
+    ) -> StabilityResult:
+        """Whether heads measure the same, and keep their roles, over other texts.
+
+        Over random disjoint subsets of about `subset` texts (as many as there are; two halves of a
+        smaller run), over domains (labels or documents), and over `splits` random halves. Documents
+        stay whole. It reads the rows of the run; the model is not needed.
+        """
+        if self.shards_done < self.manifest.shards:
+            raise RunError(
+                f"{self.folder} is not finished; run the same analyze command again to finish it"
+            )
+        return stability(
+            self.rows(),
+            self.windows(),
+            subset=subset,
+            subsets=subsets,
+            by=by,
+            splits=splits,
+            seed=seed,
+            roles_of=self._roles_of,
+        )
+
     def reduce(self) -> None:
         """Add up the shards and write results.nc."""
         shards = (self.shards.read(number) for number in range(self.manifest.shards))
@@ -112,6 +154,10 @@ class Run:
         tables = {stack: layer_table(dataset) for stack, dataset in self.stacks.items()}
         write_whole(target, report_page(self.manifest, tables).encode())
         return target
+
+    def _roles_of(self, heads: pd.DataFrame) -> pd.DataFrame:
+        nulls = [run.heads for run in self.untrained]
+        return assign_roles(heads, pd.concat(nulls, ignore_index=True) if nulls else None)
 
     def _table(self, table: Callable[[xr.Dataset], pd.DataFrame]) -> pd.DataFrame:
         parts = [table(dataset).assign(stack=stack) for stack, dataset in self.stacks.items()]

@@ -22,7 +22,7 @@ AXES: tuple[Axis, ...] = ("pair_rule", "attention_threshold")
 def sweep_table(
     stacks: Mapping[str, xr.Dataset], *, per: Literal["layer", "head"] = "layer"
 ) -> pd.DataFrame:
-    """A row per stack, layer (or head), axis and threshold; a column per measure that depends on it.
+    """A row per stack, layer (or head), axis and threshold; a column per measure that moves.
 
     On the axis `pair_rule` the attention threshold is the run's own, and the other way round. The
     measures are pooled over the heads of a layer unless `per` is `head`. Those that do not depend
@@ -44,7 +44,7 @@ def telling_layers(layers: Sequence[int]) -> list[int]:
     """
     if len(layers) <= 3:
         return list(layers)
-    return [layers[0], layers[len(layers) // 2 - 1], layers[-2]]
+    return [layers[0], layers[(len(layers) - 1) // 2], layers[-2]]
 
 
 def _axis_table(dataset: xr.Dataset, axis: Axis, per: Literal["layer", "head"]) -> pd.DataFrame:

@@ -54,6 +54,9 @@ def analyze_command(
     special_tokens: Annotated[
         bool, typer.Option("--special-tokens", help="Let special tokens form pairs.")
     ] = False,
+    nulls: Annotated[
+        int, typer.Option(help="Texts for the untrained model, as the null; 0 = off.")
+    ] = 200,
     min_tokens: Annotated[
         int, typer.Option(help="Leave out windows with fewer tokens than this.")
     ] = 16,
@@ -94,6 +97,7 @@ def analyze_command(
             pairs=pairs,
             attention_threshold=attention_threshold,
             special_tokens=special_tokens,
+            nulls=nulls,
             text_column=text_column,
             id_column=id_column,
             label_column=label_column,

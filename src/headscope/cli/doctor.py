@@ -94,10 +94,7 @@ def _model_facts(model: Any) -> dict[str, Any]:
             for stack in model.stacks
             if (sites := [site for site in model.sites if site.stack == stack])
         ],
-        "residuals": {
-            name: getattr(check, name)
-            for name in ("product", "projection", "rows", "padding", "output")
-        },
+        "residuals": check.residuals,
         "tolerance": check.tolerance,
         "flags": list(check.flags),
     }

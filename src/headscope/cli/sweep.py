@@ -18,7 +18,6 @@ _COLUMNS: dict[str, dict[str, tuple[str, str]]] = {
         "same_sentence_expected": ("expected", ".3f"),
         "repetition": ("repeated token", ".3f"),
         "repetition_expected": ("expected", ".3f"),
-        "focal_concentration": ("focal share", ".3f"),
         "distinct_focal_tokens": ("distinct focal tokens", ".1f"),
     },
     "attention_threshold": {
@@ -50,15 +49,20 @@ def sweep_command(
         typer.echo(json.dumps(json.loads(table.to_json(orient="records"))))
         return
     settings = opened.manifest.settings
-    own = {"pair_rule": str(settings.pairs), "attention_threshold": str(settings.attention_threshold)}
+    own = {
+        "pair_rule": str(settings.pairs),
+        "attention_threshold": str(settings.attention_threshold),
+    }
     for stack in opened.stacks:
         for axis in AXES:
             rows = table[(table["stack"] == stack) & (table["axis"] == axis)]
-            _print_table(rows, f"{opened.manifest.model.name}, {stack}", axis, own[axis], all_layers)
+            _print_table(
+                rows, f"{opened.manifest.model.name}, {stack}", axis, own[axis], all_layers
+            )
     typer.echo(f"figure  headscope figures {run} draws it (thresholds)")
 
 
-def _print_table(rows: "pd.DataFrame", title: str, axis: str, own: str, all_layers: bool) -> None:
+def _print_table(rows: "pd.DataFrame", title: str, own: str, all_layers: bool) -> None:
     from rich import box
     from rich.console import Console
     from rich.markup import escape
@@ -66,25 +70,24 @@ def _print_table(rows: "pd.DataFrame", title: str, axis: str, own: str, all_laye
 
     from headscope.sweep import telling_layers
 
-    columns = _COLUMNS[axis]
-    name = axis.replace("_", " ")
+    columns = _COLUMNS[rows["axis"].iloc[0]]
     table = Table(
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
-        title=escape(f"{title}: by {name}"),
+        title=escape(title),
         title_justify="left",
         caption="* the threshold of the run itself" if own in rows["threshold"].array else None,
         caption_justify="left",
     )
     table.add_column("layer", justify="right")
-    table.add_column(name)
+    table.add_column("threshold", no_wrap=True)
     for heading, _ in columns.values():
         table.add_column(heading, justify="right")
     layers = rows["layer"].unique().tolist()
     for layer in layers if all_layers else telling_layers(layers):
         for row in rows[rows["layer"] == layer].to_dict("records"):
-            mark = " *" if row["threshold"] == own else ""
+            mark = "*" if row["threshold"] == own else ""
             cells = [_cell(row[column], form) for column, (_, form) in columns.items()]
             table.add_row(str(layer), f"{row['threshold']}{mark}", *cells)
         table.add_section()

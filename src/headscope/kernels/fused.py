@@ -146,6 +146,7 @@ def _rule_rows(
     return {
         "pairs": pairs,
         "distance_sum": table[..., blocks.DISTANCE_SUM],
+        "distance_expected": pairs * batch.baseline.mean_distance[:, None, None],
         "same_sentence_pairs": table[..., blocks.SENTENCE_PAIRS],
         "same_sentence_expected": table[..., blocks.SENTENCE_EXPECTED],
         "repetition_pairs": table[..., blocks.TOKEN_PAIRS],

@@ -22,6 +22,12 @@ class PairBaseline:
     rates: Float[Tensor, "group batch distance"]
     """Share of those that belong together, in each way; zero where there are no pairs."""
 
+    @property
+    def mean_distance(self) -> Float[Tensor, " batch"]:
+        """Mean distance of all pairs of a text: what blind choice gives; 0 without pairs."""
+        distances = torch.arange(self.pairs.shape[1], device=self.pairs.device)
+        return (self.pairs * distances).sum(-1) / self.pairs.sum(-1).clamp_min(1)
+
 
 @dataclass(frozen=True, slots=True)
 class TextBatch:

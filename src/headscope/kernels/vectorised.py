@@ -87,6 +87,7 @@ def _pair_rows(pairs: Pairs, batch: TextBatch) -> dict[str, PerTextAndHead]:
     return {
         "pairs": pairs.count(),
         "distance_sum": pairs.count(distance),
+        "distance_expected": pairs.count() * batch.baseline.mean_distance[:, None],
         "same_sentence_pairs": pairs.count(pairs.of(bound[0])),
         "same_sentence_expected": pairs.count(rates[SENTENCE][pairs.text, distance]),
         "repetition_pairs": pairs.count(pairs.of(bound[1])),

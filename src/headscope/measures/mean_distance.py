@@ -8,9 +8,13 @@ MEAN_DISTANCE = Measure(
     unit="tokens",
     numerator="distance_sum",
     denominator="pairs",
-    definition="Mean of j - i over the high-similarity pairs (i, j).",
+    expected="distance_expected",
+    definition=(
+        "Mean of j - i over the high-similarity pairs (i, j). Expected: that mean over all pairs "
+        "of the same text."
+    ),
     misleads=(
-        "Pairs drawn blindly from a window of n tokens lie (n + 1) / 3 apart: 43 for 128 tokens. "
+        "It grows with the length of the window: blind choice among n tokens gives (n + 1) / 3. "
         "Compare runs of one window length only."
     ),
 )

@@ -55,6 +55,12 @@ class SelfCheck:
     flags: tuple[str, ...]
     """What users of this model must know, in words. Empty for most families."""
 
+    @property
+    def residuals(self) -> dict[str, float | None]:
+        """The residuals by their names."""
+        names = ("product", "projection", "rows", "padding", "output")
+        return {name: getattr(self, name) for name in names}
+
 
 def check_tap(
     model: PreTrainedModel, tap: Tap, sites: tuple[AttentionSite, ...], probe: Probe, run: Run

@@ -46,6 +46,10 @@ class ModelRecord:
     parameters: int
     sites: tuple[SiteRecord, ...]
     """The attention modules that were measured."""
+    residuals: dict[str, float | None]
+    """What the self-check on load found, relative; None where a check does not apply."""
+    flags: tuple[str, ...]
+    """What holds of the head outputs but not of the model's use of them, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,11 @@ class Manifest:
             | {
                 "settings": Settings.from_json(values["settings"]),
                 "model": ModelRecord(
-                    **model | {"sites": tuple(SiteRecord(**site) for site in model["sites"])}
+                    **model
+                    | {
+                        "sites": tuple(SiteRecord(**site) for site in model["sites"]),
+                        "flags": tuple(model["flags"]),
+                    }
                 ),
                 "corpus": CorpusRecord(
                     **corpus

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.measures.tables import layer_columns, measure_columns
-from headscope.runs.weighted_sums import HEAD_KEYS, WeightedSums
+from headscope.resampling.weighted_sums import HEAD_KEYS, WeightedSums
 from headscope.stability.text_groups import TextGroups
 
 Values = NDArray[np.float64]
@@ -86,7 +86,9 @@ def mean_difference(values: Values) -> float:
 
 def stack_slices(heads: pd.DataFrame) -> dict[str, NDArray[np.intp]]:
     """The places of the heads of each stack."""
-    return {str(stack): np.asarray(places) for stack, places in heads.groupby("stack").indices.items()}
+    return {
+        str(stack): np.asarray(places) for stack, places in heads.groupby("stack").indices.items()
+    }
 
 
 def _layer_tables(names: tuple[str, ...], sums: WeightedSums) -> pd.DataFrame:
@@ -97,10 +99,7 @@ def _layer_tables(names: tuple[str, ...], sums: WeightedSums) -> pd.DataFrame:
         texts = of_layer["texts"][:, 0].astype(np.int64)
         tables.append(pd.DataFrame(keys | {"texts": texts} | layer_columns(of_layer)))
     whole = pd.concat(tables, ignore_index=True)
-    order = {name: place for place, name in enumerate(names)}
-    return whole.sort_values("group", key=lambda group: group.map(order), kind="stable").reset_index(
-        drop=True
-    )
+    return whole.sort_values("group", key=lambda group: group.map(names.index), kind="stable")
 
 
 def _agreement(sums: WeightedSums) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from headscope.errors import SettingsError
 from headscope.measures import MEASURES
-from headscope.runs.weighted_sums import HEAD_KEYS, WeightedSums, weighted_sums
+from headscope.resampling.weighted_sums import HEAD_KEYS, WeightedSums, weighted_sums
 from headscope.stability.compare_groups import (
     GroupComparison,
     compare,
@@ -145,7 +145,9 @@ def _plan(
         asked = subsets or min(max(2, n // subset), MOST_SUBSETS)
         number = min(asked, documents)
         if number < asked:
-            unanswered.append(f"{asked} subsets: the run has {documents} documents, so there are {number}")
+            unanswered.append(
+                f"{asked} subsets: the run has {documents} documents, so there are {number}"
+            )
         random = random_subsets(document, min(subset, math.ceil(n / number)), number, for_subsets)
         halves = random_halves(document, splits, for_halves).reshape(-1, n)
 

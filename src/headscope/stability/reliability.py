@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.runs.weighted_sums import WeightedSums
+from headscope.resampling.weighted_sums import WeightedSums
 from headscope.stability.compare_groups import FEWEST_HEADS, findings, stack_slices
 
 SPREAD = (0.05, 0.95)

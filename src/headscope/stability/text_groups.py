@@ -62,9 +62,7 @@ def labelled_groups(labels: Sequence[str | None], most: int) -> TextGroups:
     names, counts = np.unique(values[~unlabelled], return_counts=True)
     largest = tuple(str(name) for name in names[np.argsort(-counts, kind="stable")][:most])
     member = (values == np.array(largest)[:, None]) & ~unlabelled if largest else None
-    return TextGroups(
-        largest, np.zeros((0, len(values)), dtype=bool) if member is None else member
-    )
+    return TextGroups(largest, np.zeros((0, len(values)), dtype=bool) if member is None else member)
 
 
 def dealt_anew(

@@ -1,0 +1,36 @@
+"""Many tests at once: which of them can be believed."""
+
+import numpy as np
+from jaxtyping import Bool, Float64
+from scipy.stats import norm
+
+
+def false_discovery(
+    p_values: Float64[np.ndarray, " test"], rate: float = 0.05
+) -> Bool[np.ndarray, " test"]:
+    """Which tests are rejected so that at most `rate` of the rejections are false, on average.
+
+    Tests without a p-value (NaN) are neither counted nor rejected. Source: Benjamini and Hochberg
+    1995.
+    """
+    usable = np.isfinite(p_values)
+    ordered = np.sort(p_values[usable])
+    ranks = np.arange(1, len(ordered) + 1)
+    passing = ordered <= rate * ranks / max(len(ordered), 1)
+    bar = ordered[passing].max() if passing.any() else -np.inf
+    return usable & (p_values <= bar)
+
+
+def upper_p_values(
+    values: Float64[np.ndarray, " test"],
+    samples: Float64[np.ndarray, "sample test"],
+    bar: float,
+) -> Float64[np.ndarray, " test"]:
+    """How likely values so far above `bar` would be if the truth lay at the bar.
+
+    From the bootstrap's standard error, by the normal law: quantiles of a thousand samples cannot
+    resolve the small p-values that many tests at once ask for.
+    """
+    spread = samples.std(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(norm.sf((values - bar) / spread))

@@ -1,0 +1,96 @@
+"""The untrained model: the same architecture with random weights, over texts of the same run.
+
+What it shows, no learning explains. Each seed is a run of its own, kept in the folder of the run it
+belongs to: `nulls/untrained-SEED`.
+"""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from headscope.describe_run import describe_run
+from headscope.errors import RunError
+from headscope.measure_run import measure_missing_shards
+from headscope.models.loaded import LoadedModel
+from headscope.models.site import AttentionSite
+from headscope.prepare import read_windows, write_windows
+from headscope.progress import Progress
+from headscope.run import Run
+from headscope.runs.manifest import CorpusRecord, Manifest
+from headscope.text.windows import Window
+
+SEEDS = (0, 1, 2)
+
+
+def measure_untrained(
+    run: Run,
+    model: LoadedModel,
+    sites: Sequence[AttentionSite],
+    texts: int,
+    bars: Progress,
+) -> None:
+    """Measure `texts` of the run's texts, evenly spread, with random weights of several seeds."""
+    chosen = np.unique(
+        np.linspace(0, run.manifest.corpus.windows - 1, texts).round().astype(np.int64)
+    )
+    missing = [seed for seed in SEEDS if not _is_there(run, seed, len(chosen))]
+    bars.stage(
+        "untrained model",
+        total=len(SEEDS) * len(chosen),
+        done=(len(SEEDS) - len(missing)) * len(chosen),
+    )
+    windows = _pick(run, chosen) if missing else []
+    for seed in missing:
+        folder = run.folder / "nulls" / f"untrained-{seed}"
+        # Remains of an interrupted null, or of one over other texts: cheap to do again.
+        shutil.rmtree(folder, ignore_errors=True)
+        untrained = model.untrained(seed)
+        corpus = _write(run, windows, folder)
+        manifest = describe_run(untrained, corpus, run.manifest.settings, sites)
+        null = Run(folder, replace(manifest, created=run.manifest.created))
+        measure_missing_shards(null, untrained, sites, bars)
+        null.reduce()
+        # The manifest comes last: a null that was cut short does not count.
+        null.manifest.write(folder)
+
+
+def _is_there(run: Run, seed: int, texts: int) -> bool:
+    folder = run.folder / "nulls" / f"untrained-{seed}"
+    try:
+        manifest = Manifest.read(folder)
+    except RunError:
+        return False
+    same = manifest.settings == run.manifest.settings and manifest.packages == run.manifest.packages
+    return same and manifest.corpus.windows == texts and Run(folder, manifest).finished
+
+
+def _pick(run: Run, chosen: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[Window]:
+    corpus = run.manifest.corpus
+    windows: list[Window] = []
+    first = 0
+    for number, size in enumerate(corpus.shard_texts):
+        here = chosen[(chosen >= first) & (chosen < first + size)] - first
+        if len(here):
+            shard = read_windows(run.folder, number, corpus.window_hashes[number])
+            windows += [shard[place] for place in here]
+        first += size
+    return windows
+
+
+def _write(run: Run, windows: Sequence[Window], folder: Path) -> CorpusRecord:
+    size = run.manifest.settings.shard_windows
+    shards = [windows[start : start + size] for start in range(0, len(windows), size)]
+    hashes = tuple(write_windows(folder, number, shard) for number, shard in enumerate(shards))
+    return replace(
+        run.manifest.corpus,
+        documents=len({window.document for window in windows}),
+        hash=sha256("".join(hashes).encode()).hexdigest(),
+        windows=len(windows),
+        window_hashes=hashes,
+        shard_texts=tuple(len(shard) for shard in shards),
+        texts_asked=len(windows),
+    )
