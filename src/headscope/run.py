@@ -18,7 +18,7 @@ from headscope.runs.manifest import Manifest
 from headscope.runs.reduce import reduce_shards
 from headscope.runs.results import read_results, write_results
 from headscope.runs.shards import ShardStore
-from headscope.stability import StabilityResult, stability
+from headscope.stability import Domain, StabilityResult, stability
 from headscope.sweep import sweep_table
 
 
@@ -115,7 +115,7 @@ class Run:
         *,
         subset: int = 5000,
         subsets: int | None = None,
-        by: Literal["label", "document"] = "label",
+        by: Domain = "label",
         splits: int = 100,
         seed: int = 0,
     ) -> StabilityResult:

@@ -31,8 +31,9 @@ def stability_command(
     From the rows of the run; the model is not needed. Documents stay whole.
     """
     from headscope.run import open_run
+    from headscope.stability import domain_of
 
-    result = open_run(run).stability(subset=subset, subsets=subsets, by=by, seed=seed)  # type: ignore[arg-type]  # checked there
+    result = open_run(run).stability(subset=subset, subsets=subsets, by=domain_of(by), seed=seed)
     if as_json:
         typer.echo(json.dumps(_facts(result)))
         return

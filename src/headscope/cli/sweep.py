@@ -56,9 +56,8 @@ def sweep_command(
     for stack in opened.stacks:
         for axis in AXES:
             rows = table[(table["stack"] == stack) & (table["axis"] == axis)]
-            _print_table(
-                rows, f"{opened.manifest.model.name}, {stack}", axis, own[axis], all_layers
-            )
+            title = f"{opened.manifest.model.name}, {stack}: by {axis.replace('_', ' ')}"
+            _print_table(rows, title, own[axis], all_layers)
     typer.echo(f"figure  headscope figures {run} draws it (thresholds)")
 
 

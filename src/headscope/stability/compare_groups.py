@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.measures.tables import layer_columns, measure_columns
-from headscope.resampling.weighted_sums import HEAD_KEYS, WeightedSums
+from headscope.resampling.weighted_sums import WeightedSums
 from headscope.stability.text_groups import TextGroups
 
 Values = NDArray[np.float64]
@@ -93,7 +93,9 @@ def stack_slices(heads: pd.DataFrame) -> dict[str, NDArray[np.intp]]:
 
 def _layer_tables(names: tuple[str, ...], sums: WeightedSums) -> pd.DataFrame:
     tables = []
-    for (stack, layer), places in sums.heads.groupby(list(HEAD_KEYS[:2])).indices.items():
+    layers = sums.heads.groupby(["stack", "layer"], sort=False)
+    for (stack, layer), heads in layers:  # type: ignore[misc]  # two keys make a pair
+        places = heads.index.to_numpy()
         of_layer = {name: values[:, places] for name, values in sums.sums.items()}
         keys = {"group": names, "stack": stack, "layer": layer, "heads": len(places)}
         texts = of_layer["texts"][:, 0].astype(np.int64)

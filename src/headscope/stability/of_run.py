@@ -7,7 +7,7 @@ rows, and every number comes from such sums by the measures' one formula.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 import pandas as pd
@@ -35,11 +35,21 @@ from headscope.stability.text_groups import (
 )
 
 Domain = Literal["label", "document"]
+"""What a domain may be: the label of a text, or its document."""
+
 RolesOf = Callable[[pd.DataFrame], pd.DataFrame]
 """From a table like `run.heads` to one with stack, layer, head and role."""
 
 MOST_SUBSETS = MOST_DOMAINS = DEALS = 20
 """More subsets or domains than this make tables that nobody reads; so often chance is tried."""
+
+
+def domain_of(name: str) -> Domain:
+    """The kind of domain of that name; any other name is refused."""
+    for kind in get_args(Domain):
+        if name == kind:
+            return cast("Domain", kind)
+    raise SettingsError(f"by: {name!r} is unknown; choose one of {', '.join(get_args(Domain))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +84,7 @@ def stability(
     Fewer texts than two subsets need make two smaller ones. `by` says what a domain is: the label
     of a text, or its document.
     """
-    _refuse_senseless(subset, subsets, by, splits, seed)
+    _refuse_senseless(subset, subsets, splits, seed)
     texts = windows.to_table(columns=["document", "label"]).to_pandas()
     document = pd.factorize(texts["document"])[0].astype(np.int64)
     plan = _plan(texts, document, subset, subsets, by, splits, seed)
@@ -217,10 +227,8 @@ def _without_value(whole: WeightedSums) -> list[str]:
     ]
 
 
-def _refuse_senseless(subset: int, subsets: int | None, by: str, splits: int, seed: int) -> None:
+def _refuse_senseless(subset: int, subsets: int | None, splits: int, seed: int) -> None:
     if subset < 1 or splits < 1 or seed < 0:
         raise SettingsError("subset and splits: must be at least 1; seed: must not be negative")
     if subsets is not None and subsets < 2:
         raise SettingsError(f"subsets: {subsets} is too few; two are the least to compare")
-    if by not in get_args(Domain):
-        raise SettingsError(f"by: {by!r} is unknown; choose one of {', '.join(get_args(Domain))}")

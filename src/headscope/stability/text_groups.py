@@ -4,6 +4,7 @@ Windows of one document depend on each other. Were they dealt out one by one, ev
 hold parts of the same documents, and subsets would agree more than new texts do.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -48,21 +49,28 @@ def random_subsets(
 def random_halves(
     document: Int[np.ndarray, " text"], splits: int, rng: np.random.Generator
 ) -> Bool[np.ndarray, "split 2 text"]:
-    """The texts cut into halves in `splits` random ways: documents whole, halves about equal."""
-    texts = len(document)
-    return np.stack(
-        [random_subsets(document, texts, 2, rng).member for _ in range(splits)]
-    ).reshape(splits, 2, texts)
+    """The texts cut into halves in `splits` random ways: documents whole, halves about equal.
+
+    Documents in random order; those whose middle lies in the first half of the texts are one half.
+    Neither half is empty, given two documents.
+    """
+    lengths = np.bincount(document)
+    halves = []
+    for _ in range(splits):
+        order = rng.permutation(len(lengths))
+        first = np.empty(len(lengths), dtype=bool)
+        first[order] = 2 * lengths[order].cumsum() - lengths[order] < len(document)
+        halves.append([first[document], ~first[document]])
+    return np.array(halves)
 
 
 def labelled_groups(labels: Sequence[str | None], most: int) -> TextGroups:
     """A group for each label, the largest first, at the most `most`; no label is no group."""
-    values = np.array([label if label is not None else "" for label in labels])
-    unlabelled = np.array([label is None for label in labels])
-    names, counts = np.unique(values[~unlabelled], return_counts=True)
-    largest = tuple(str(name) for name in names[np.argsort(-counts, kind="stable")][:most])
-    member = (values == np.array(largest)[:, None]) & ~unlabelled if largest else None
-    return TextGroups(largest, np.zeros((0, len(values)), dtype=bool) if member is None else member)
+    largest = Counter(label for label in labels if label is not None).most_common(most)
+    names = tuple(name for name, _ in largest)
+    place = {name: number for number, name in enumerate(names)}
+    group = np.array([place.get(label, -1) if label is not None else -1 for label in labels])
+    return TextGroups(names, group == np.arange(len(names))[:, None])
 
 
 def dealt_anew(
