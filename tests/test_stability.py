@@ -141,7 +141,9 @@ def test_subsets_are_disjoint_and_keep_documents_whole(document, texts, subsets,
     member = random_subsets(document, texts, subsets, np.random.default_rng(seed)).member
     assert (member.sum(axis=0) <= 1).all()
     for number in range(len(lengths)):
-XX    sizes = member.sum(axis=1)
+        of_document = member[:, document == number]
+        assert (of_document.all(axis=1) == of_document.any(axis=1)).all()
+    sizes = member.sum(axis=1)
     assert (sizes > 0).all()
     assert (sizes < texts + lengths.max()).all(), "too large by part of a document at most"
 
@@ -212,7 +214,7 @@ def test_windows_of_one_document_are_no_evidence_of_their_own():
     assert wrong.loc["norm", "reliability"] > 0.8
 
 
-@pytest.mark.parametrize(("halves", "whole"), [(1, 1), (0.5, 2 / 3), (0, 0), (-0.5, -2 / 3)])
+@pytest.mark.parametrize(("halves", "whole"), [(1.0, 1), (0.5, 2 / 3), (0.0, 0), (-0.5, -2 / 3)])
 def test_spearman_and_browns_formula(halves, whole):
     assert spearman_brown(halves) == pytest.approx(whole)
 

@@ -1,5 +1,7 @@
 """The sweep of a run against separate runs at each threshold, on the real demo model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest

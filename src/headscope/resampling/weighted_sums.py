@@ -42,11 +42,12 @@ def weighted_sums(
     sums: dict[str, NDArray[np.float64]] = {}
     try:
         for shard in rows.get_fragments():
-            table = shard.to_table(columns=["text", *HEAD_KEYS, *columns])
+            table = shard.to_table(columns=["text", *columns])
             text = table["text"].to_numpy()
             n_heads = int(np.count_nonzero(text == text[0]))
             if heads is None:
-                heads = table.slice(0, n_heads).select(HEAD_KEYS).to_pandas()
+                heads = shard.head(n_heads, columns=list(HEAD_KEYS)).to_pandas()
+                heads = heads.astype({"layer": np.int64, "head": np.int64})
                 sums = {name: np.zeros((len(weights), n_heads)) for name in columns}
             # Rows are sorted by text, and every text has the same heads: columns are matrices.
             of_shard = weights[:, text[::n_heads]].astype(np.float64)

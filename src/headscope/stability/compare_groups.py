@@ -94,14 +94,15 @@ def stack_slices(heads: pd.DataFrame) -> dict[str, NDArray[np.intp]]:
 def _layer_tables(names: tuple[str, ...], sums: WeightedSums) -> pd.DataFrame:
     tables = []
     layers = sums.heads.groupby(["stack", "layer"], sort=False)
-    for (stack, layer), heads in layers:  # type: ignore[misc]  # two keys make a pair
+    for (stack, layer), heads in layers:
         places = heads.index.to_numpy()
         of_layer = {name: values[:, places] for name, values in sums.sums.items()}
         keys = {"group": names, "stack": stack, "layer": layer, "heads": len(places)}
         texts = of_layer["texts"][:, 0].astype(np.int64)
         tables.append(pd.DataFrame(keys | {"texts": texts} | layer_columns(of_layer)))
-    whole = pd.concat(tables, ignore_index=True)
-    return whole.sort_values("group", key=lambda group: group.map(names.index), kind="stable")
+    whole = pd.concat(tables)
+    order = whole["group"].map(names.index).argsort(kind="stable")
+    return whole.iloc[order].reset_index(drop=True)
 
 
 def _agreement(sums: WeightedSums) -> pd.DataFrame:
