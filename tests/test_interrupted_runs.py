@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import headscope as hs
-from tests.demo_texts import write_uneven_corpus
+from tests.demo_texts import QUICK, write_uneven_corpus
 
 SHARDS = 6
 SCRIPT = """
 import sys, headscope as hs
-hs.analyze("demo", sys.argv[1], out=sys.argv[2], shard_windows=4, layers=[1, 6], progress=False)
+hs.analyze("demo", sys.argv[1], out=sys.argv[2], shard_windows=4, layers=[1, 6],
+    nulls=0, permutations=2, progress=False)
 """
 
 # The command as people type it, but for shards that are small enough to be interrupted.
@@ -23,9 +24,10 @@ COMMAND_LINE = """
 import functools, importlib, sys
 from headscope.cli import main
 home = importlib.import_module("headscope.analyze")
-home.analyze = functools.partial(home.analyze, shard_windows=4)
+home.analyze = functools.partial(home.analyze, shard_windows=4, permutations=2)
 corpus, out = sys.argv[1:]
-sys.argv = ["headscope", "analyze", "--corpus", corpus, "--out", out, "--layers", "1,6"]
+sys.argv = ["headscope", "analyze", "--corpus", corpus, "--out", out, "--layers", "1,6",
+            "--nulls", "0"]
 main()
 """
 
@@ -42,7 +44,7 @@ def undisturbed(demo_model, corpus, tmp_path_factory):
 
 
 def analyse(model, corpus, out) -> hs.Run:
-    return hs.analyze(model, corpus, out=out, shard_windows=4, layers=[1, 6], progress=False)
+    return hs.analyze(model, corpus, out=out, shard_windows=4, layers=[1, 6], **QUICK)
 
 
 def assert_same_results(run: hs.Run, other: hs.Run) -> None:
@@ -146,9 +148,7 @@ def test_the_reduction_does_not_depend_on_the_number_of_windows_in_a_shard(
     demo_model, corpus, undisturbed, tmp_path
 ):
     """Streaming equals one-shot: sums over shards are the sums over all texts."""
-    whole = hs.analyze(
-        demo_model, corpus, out=tmp_path, shard_windows=1000, layers=[1, 6], progress=False
-    )
+    whole = hs.analyze(demo_model, corpus, out=tmp_path, shard_windows=1000, layers=[1, 6], **QUICK)
     assert whole.manifest.shards == 1
     for name, array in whole.arrays.data_vars.items():
         np.testing.assert_allclose(

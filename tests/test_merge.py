@@ -7,10 +7,10 @@ import pytest
 
 import headscope as hs
 from headscope.errors import MergeError
-from tests.demo_texts import write_uneven_corpus
+from tests.demo_texts import QUICK, write_uneven_corpus
 
 WORDS = (25, 60, 33, 48, 29, 55, 41)
-SOME = {"layers": [2], "shard_windows": 3, "progress": False}
+SOME = {"layers": [2], "shard_windows": 3, **QUICK}
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +58,8 @@ def test_runs_over_different_texts_equal_one_run_over_both(demo_model, corpora, 
     both = hs.analyze(demo_model, list(corpora), out=tmp_path / "both", **SOME)
     assert merged.manifest.corpus.windows == both.manifest.corpus.windows == 11
     for name, array in both.arrays.data_vars.items():
+        if name.endswith("_permuted"):
+            continue  # drawn by the number of the text, which is another one after the merge
         np.testing.assert_allclose(
             merged.arrays[name], array, rtol=1e-5, atol=1e-5, err_msg=str(name)
         )

@@ -97,3 +97,19 @@ def test_a_results_file_that_is_damaged_is_refused(demo_run, tmp_path):
     (tmp_path / "results.nc").write_bytes(b"not a netCDF file")
     with pytest.raises(RunError, match="cannot be read"):
         _ = hs.open_run(tmp_path).arrays
+
+
+def test_similarity_by_position_and_by_distance_are_sums_of_the_same_numbers(demo_run):
+    # Two arrays that take different ways through kernel, shard and reduction.
+    arrays = demo_run.arrays
+    variant = demo_run.manifest.settings.similarity
+    by_position = arrays["similarity_sum"].sel(variant=variant).to_numpy()
+    diagonals = np.stack(
+        [
+            np.trace(by_position, offset=distance, axis1=-2, axis2=-1)
+            for distance in range(by_position.shape[-1])
+        ],
+        axis=-1,
+    )
+    by_distance = arrays["similarity_by_distance"].to_numpy()
+    np.testing.assert_allclose(diagonals[..., 1:], by_distance[..., 1:], rtol=1e-4, atol=1e-3)

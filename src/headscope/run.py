@@ -1,6 +1,6 @@
 """A run: the folder that people keep, share and query."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -9,9 +9,13 @@ import pandas as pd
 import pyarrow.dataset as ds
 import xarray as xr
 
+from headscope.claims import Evidence, Verdict
+from headscope.claims.evidence import COLUMNS
+from headscope.claims.judge import evidence_of, judge
 from headscope.errors import RunError
 from headscope.measures.tables import add_measures, head_table, layer_table
 from headscope.report.page import report_page
+from headscope.resampling.text_table import TextTable, read_text_table
 from headscope.roles import assign_roles
 from headscope.runs.files import write_whole
 from headscope.runs.manifest import Manifest
@@ -87,6 +91,27 @@ class Run:
     def roles(self) -> pd.DataFrame:
         """The role of every head, with the evidence: stack, layer, head, role, evidence."""
         return self._roles_of(self.heads)
+
+    def evidence(self, seed: int = 0) -> dict[str, Evidence]:
+        """What claims are judged on, for each stack: the run and its nulls, resampled."""
+        return {
+            stack: evidence_of(
+                stack,
+                self.text_table(stack, COLUMNS),
+                [null.text_table(stack, COLUMNS) for null in self.untrained],
+                dataset,
+                seed,
+            )
+            for stack, dataset in self.stacks.items()
+        }
+
+    def claims(self, seed: int = 0) -> list[Verdict]:
+        """The verdict on each claim of the paper, for each stack."""
+        return [verdict for evidence in self.evidence(seed).values() for verdict in judge(evidence)]
+
+    def text_table(self, stack: str, columns: Sequence[str]) -> TextTable:
+        """Columns of the rows as arrays of text, layer and head."""
+        return read_text_table(self.manifest, self.rows(), self.windows(), stack, columns)
 
     def rows(self) -> ds.Dataset:
         """A row per text, stack, layer and head, as an Arrow dataset that reads what it needs."""

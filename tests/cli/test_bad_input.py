@@ -114,6 +114,7 @@ def test_a_folder_that_is_not_a_model(analyze, tmp_path):
         (["--window", "2"], "too short"),
         (["--min-tokens", "500"], "500"),
         (["--attention-threshold", "2"], "attention threshold"),
+        (["--nulls", "-1"], "nulls"),
         (["--batch-tokens", "0"], "batch tokens"),
         (["--dtype", "int8"], "int8"),
         (["--device", "abacus"], "abacus"),
@@ -175,6 +176,7 @@ def test_after_a_mistake_the_same_folder_can_be_used(command, analyze, tmp_path)
     document = next(read_demo())
     (tmp_path / "mixed.jsonl").write_text(json.dumps({"text": document.text}) + "\n")
     outcome = command(
-        "analyze", "--out", tmp_path / "run", "--corpus", "mixed.jsonl", "--texts", 2, "--layers", 1
+        *("analyze", "--out", tmp_path / "run", "--corpus", "mixed.jsonl"),
+        *("--texts", 2, "--layers", 1, "--nulls", 0),
     )
     assert outcome.code == 0

@@ -14,7 +14,17 @@ COMMANDS = [command.name for command in app.registered_commands]
 
 
 def test_analyze_prints_findings_and_where_they_are(command, tmp_path):
-    arguments = ("analyze", "--texts", 3, "--layers", "1,6", "--out", tmp_path / "run")
+    arguments = (
+        "analyze",
+        "--texts",
+        3,
+        "--layers",
+        "1,6",
+        "--nulls",
+        0,
+        "--out",
+        tmp_path / "run",
+    )
     first = command(*arguments)
     assert first.code == 0
     assert first.err == "", "progress is for terminals"
@@ -27,7 +37,8 @@ def test_analyze_prints_findings_and_where_they_are(command, tmp_path):
 
 def test_analyze_as_json_is_json_alone(command, demo_run):
     outcome = command(
-        "analyze", "--texts", 3, "--layers", 2, "--out", demo_run.folder.parent / "other", "--json"
+        *("analyze", "--texts", 3, "--layers", 2, "--nulls", 0, "--json"),
+        *("--out", demo_run.folder.parent / "other"),
     )
     found = json.loads(outcome.out)
     assert found["texts"] == 3

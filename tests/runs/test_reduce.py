@@ -21,7 +21,7 @@ def manifest() -> Manifest:
         for (stack, layer), heads in HEADS.items()
     )
     return Manifest(
-        model=ModelRecord("m", "M", None, "w", "t", "float32", "cpu", 1, sites),
+        model=ModelRecord("m", "M", None, "w", "t", "float32", "cpu", 1, sites, {}, ()),
         corpus=CorpusRecord(("c",), {}, 1, "h", 1, ("x",), (1,), None),
         settings=Settings(window_tokens=8),
         packages={},
@@ -48,6 +48,7 @@ def random_shard(seed: int, first_text: int, texts: int) -> Shard:
             "head": pa.array(head, pa.int16()),
             "texts": np.ones(len(keys)),
             "pairs": rng.integers(0, 50, len(keys)).astype(float),
+            "focal_exclusiveness": rng.integers(0, 2, len(keys)).astype(float),
             "focal_token": pa.array(rng.integers(0, 9, len(keys)), pa.int32()),
         }
     )
@@ -55,6 +56,8 @@ def random_shard(seed: int, first_text: int, texts: int) -> Shard:
     for stack_name, layers, heads in (("encoder", 2, 3), ("cross", 1, 2)):
         counts = rng.integers(0, 9, (layers, heads, 8)) * (texts > 0)
         arrays[f"{stack_name}/distance_histogram"] = counts.astype(float)
+        around = rng.integers(0, 9, (4, 4)) * (texts > 0)
+        arrays[f"{stack_name}/aligned_count"] = around.astype(float)
     return Shard(rows, arrays)
 
 

@@ -21,6 +21,13 @@ def test_a_shard_comes_back_as_it_was_written(tmp_path):
     )
 
 
+def test_arrays_with_permuted_strides_come_back_in_order(tmp_path):
+    store = ShardStore(tmp_path)
+    values = np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1)
+    store.write(0, Shard(some_shard().rows, {"encoder/x": values}))
+    np.testing.assert_array_equal(store.read(0).arrays["encoder/x"], values)
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "safetensors"])
 def test_a_flipped_bit_is_seen(tmp_path, suffix):
     store = ShardStore(tmp_path)

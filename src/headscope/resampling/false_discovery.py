@@ -18,7 +18,8 @@ def false_discovery(
     ranks = np.arange(1, len(ordered) + 1)
     passing = ordered <= rate * ranks / max(len(ordered), 1)
     bar = ordered[passing].max() if passing.any() else -np.inf
-    return usable & (p_values <= bar)
+    rejected: Bool[np.ndarray, " test"] = usable & (p_values <= bar)
+    return rejected
 
 
 def upper_p_values(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import safetensors.numpy
@@ -41,7 +42,11 @@ class ShardStore:
         """Write a shard; the receipt comes last."""
         buffer = io.BytesIO()
         pq.write_table(shard.rows, buffer, compression="zstd")
-        arrays = safetensors.numpy.save(dict(shard.arrays))
+        # safetensors writes memory as it lies: an array with permuted strides, such as fancy
+        # indexing makes, would come back scrambled.
+        arrays = safetensors.numpy.save(
+            {name: np.ascontiguousarray(values) for name, values in shard.arrays.items()}
+        )
         receipt = {
             "parquet": write_whole(self._path(number, "parquet"), buffer.getvalue()),
             "safetensors": write_whole(self._path(number, "safetensors"), arrays),

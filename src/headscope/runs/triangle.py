@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 def pack_triangle(matrices: NDArray[np.float64]) -> NDArray[np.float32]:
     """The upper triangle, diagonal included, of matrices on the last two axes, as one axis."""
     rows, columns = np.triu_indices(matrices.shape[-1])
-    return matrices[..., rows, columns].astype(np.float32)
+    return np.ascontiguousarray(matrices[..., rows, columns], dtype=np.float32)
 
 
 def unpack_triangle(packed: NDArray[np.float64]) -> NDArray[np.float64]:

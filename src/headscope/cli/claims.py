@@ -1,0 +1,115 @@
+"""`headscope claims`: the verdict on each claim of the paper, with its null and interval."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headscope.cli.options import Json
+from headscope.errors import SettingsError
+
+if TYPE_CHECKING:
+    from headscope.claims import Verdict
+    from headscope.claims.sanity import Sign
+
+
+def claims_command(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
+    explain: Annotated[
+        str | None,
+        typer.Option(metavar="CLAIM", help="Definition, null and numbers of one claim."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Judge each claim of the paper: holds, fails or undecided, against its null."""
+    from headscope.claims import CLAIMS
+    from headscope.claims.judge import judge
+    from headscope.claims.sanity import sanity_signs
+    from headscope.run import open_run
+
+    names = [claim.name for claim in CLAIMS]
+    if explain is not None and explain not in names:
+        raise SettingsError(f"claim {explain!r} is unknown; there are {', '.join(names)}")
+    evidence = open_run(run).evidence(seed)
+    verdicts = [verdict for of_stack in evidence.values() for verdict in judge(of_stack)]
+    signs = {stack: sanity_signs(of_stack) for stack, of_stack in evidence.items()}
+    if explain is not None:
+        verdicts = [verdict for verdict in verdicts if verdict.name == explain]
+    if as_json:
+        typer.echo(json.dumps({"claims": [_as_json(v) for v in verdicts], "signs": _seen(signs)}))
+    elif explain is not None:
+        _explain(verdicts)
+    else:
+        _print(verdicts, signs)
+
+
+def _as_json(verdict: "Verdict") -> dict[str, Any]:
+    claim = verdict.claim
+    return {
+        "claim": claim.name,
+        "stack": verdict.stack,
+        "paper": claim.paper,
+        "definition": claim.definition,
+        "against": claim.null,
+    } | asdict(verdict.finding)
+
+
+def _seen(signs: "dict[str, list[Sign]]") -> list[dict[str, Any]]:
+    return [
+        {"stack": stack} | asdict(sign)
+        for stack, of_stack in signs.items()
+        for sign in of_stack
+        if sign.seen
+    ]
+
+
+def _explain(verdicts: "list[Verdict]") -> None:
+    claim = verdicts[0].claim
+    typer.echo(f"{claim.name}: {claim.title}")
+    for name in ("paper", "definition", "null", "breaks"):
+        typer.echo(f"  {name:12}{getattr(claim, name)}")
+    for verdict in verdicts:
+        finding = verdict.finding
+        typer.echo(f"{verdict.stack}: {verdict.status}")
+        typer.echo(f"  {'numbers':12}{finding.summary}")
+        if finding.effect is not None:
+            typer.echo(f"  {'effect':12}{finding.effect} {finding.unit}")
+        if finding.null is not None:
+            typer.echo(f"  {'null':12}{finding.null}")
+        if finding.p_value is not None:
+            typer.echo(f"  {'p':12}{finding.p_value:.2g}")
+
+
+def _print(verdicts: "list[Verdict]", signs: "dict[str, list[Sign]]") -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    colours = {"holds": "green", "fails": "red", "undecided": "yellow", "cannot answer": "dim"}
+    console = Console(highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("claim", no_wrap=True)
+    several = len({verdict.stack for verdict in verdicts}) > 1
+    if several:
+        table.add_column("stack", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("what was found")
+    for verdict in verdicts:
+        colour = colours[verdict.status]
+        table.add_row(
+            verdict.name,
+            *([verdict.stack] if several else []),
+            f"[{colour}]{verdict.status}[/]",
+            verdict.summary,
+        )
+    console.print(table)
+    for stack, of_stack in signs.items():
+        for sign in of_stack:
+            if sign.seen:
+                console.print(
+                    f"warning: {stack} shows {sign.name} ({sign.evidence}); likely {sign.cause}"
+                )
+    console.print("headscope claims RUN --explain CLAIM tells how a verdict comes about")
