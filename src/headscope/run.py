@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import pyarrow.dataset as ds
@@ -26,6 +27,8 @@ from headscope.runs.manifest import Manifest
 from headscope.runs.reduce import reduce_shards
 from headscope.runs.results import read_results, write_results
 from headscope.runs.shards import ShardStore
+from headscope.stability import Domain, StabilityResult, stability
+from headscope.sweep import sweep_table
 
 
 class Run:
@@ -92,8 +95,7 @@ class Run:
     @cached_property
     def roles(self) -> pd.DataFrame:
         """The role of every head, with the evidence: stack, layer, head, role, evidence."""
-        nulls = [run.heads for run in self.untrained]
-        return assign_roles(self.heads, pd.concat(nulls, ignore_index=True) if nulls else None)
+        return self._roles_of(self.heads)
 
     def evidence(self, seed: int = 0) -> dict[str, Evidence]:
         """What claims are judged on, for each stack: the run and its nulls, resampled."""
@@ -129,6 +131,44 @@ class Run:
         numbers = range(self.manifest.shards)
         files = [str(self.folder / "windows" / f"{number:05d}.parquet") for number in numbers]
         return ds.dataset(files, format="parquet")
+
+    def sweep(self, *, per: Literal["layer", "head"] = "layer") -> pd.DataFrame:
+        """How the measures move with pair rule and attention threshold: a row per threshold.
+
+        Columns `stack`, `layer`, `axis` (pair_rule or attention_threshold), `threshold`, and the
+        measures that depend on it, pooled over the heads of a layer; `per="head"` keeps them apart.
+        """
+        return sweep_table(self.stacks, per=per)
+
+    def stability(
+        self,
+        *,
+        subset: int = 5000,
+        subsets: int | None = None,
+        by: Domain = "label",
+        splits: int = 100,
+        seed: int = 0,
+    ) -> StabilityResult:
+        """Whether heads measure the same, and keep their roles, over other texts.
+
+        Over random disjoint subsets of about `subset` texts (as many as there are; two halves of a
+        smaller run), over domains (labels or documents), and over `splits` random halves. Documents
+        stay whole. It reads the rows of the run; the model is not needed.
+        """
+        if self.shards_done < self.manifest.shards:
+            raise RunError(
+                f"{self.folder} is not finished; run the same analyze command again to finish it"
+            )
+        return stability(
+            self.rows(),
+            self.windows(),
+            subset=subset,
+            subsets=subsets,
+            by=by,
+            splits=splits,
+            seed=seed,
+            roles_of=self._roles_of,
+        )
 
     def reduce(self) -> None:
         """Add up the shards and write results.nc."""
@@ -193,6 +233,10 @@ class Run:
             Source.of(self.manifest, stack),
             self.roles[self.roles["stack"] == stack],
         )
+
+    def _roles_of(self, heads: pd.DataFrame) -> pd.DataFrame:
+        nulls = [run.heads for run in self.untrained]
+        return assign_roles(heads, pd.concat(nulls, ignore_index=True) if nulls else None)
 
     def _table(self, table: Callable[[xr.Dataset], pd.DataFrame]) -> pd.DataFrame:
         parts = [table(dataset).assign(stack=stack) for stack, dataset in self.stacks.items()]
