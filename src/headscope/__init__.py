@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headscope.analyze import analyze
+    from headscope.compare.comparison import Comparison, compare
+    from headscope.compare.match import match_heads
     from headscope.errors import HeadscopeError
     from headscope.look import look
     from headscope.merge import merge
@@ -29,26 +31,32 @@ if TYPE_CHECKING:
 __version__ = version("headscope")
 
 _HOMES = {
+    "Comparison": "headscope.compare",
     "HeadscopeError": "headscope.errors",
     "Run": "headscope.run",
     "StabilityResult": "headscope.stability",
     "View": "headscope.view",
     "analyze": "headscope.analyze",
+    "compare": "headscope.compare",
     "load_model": "headscope.models.load",
     "look": "headscope.look",
+    "match_heads": "headscope.compare.match",
     "merge": "headscope.merge",
     "open_run": "headscope.run",
 }
 
 __all__ = [
+    "Comparison",
     "HeadscopeError",
     "Run",
     "StabilityResult",
     "View",
     "__version__",
     "analyze",
+    "compare",
     "load_model",
     "look",
+    "match_heads",
     "merge",
     "open_run",
 ]

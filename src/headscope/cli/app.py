@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 from headscope import __version__
 from headscope.cli.analyze import analyze_command
 from headscope.cli.claims import claims_command
+from headscope.cli.compare import compare_command
 from headscope.cli.doctor import doctor_command
 from headscope.cli.figures import figures_command
 from headscope.cli.info import info_command
@@ -46,6 +47,7 @@ app.command("merge")(merge_command)
 app.command("claims")(claims_command)
 app.command("sweep")(sweep_command)
 app.command("stability")(stability_command)
+app.command("compare")(compare_command)
 app.command("doctor")(doctor_command)
 
 
