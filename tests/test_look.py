@@ -1,6 +1,7 @@
 """One text with every matrix: against the model's own eager code, and against runs."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -200,7 +201,8 @@ def test_what_cannot_be_looked_at_is_refused(demo_model, text, options, error, s
 
 
 def test_matrices_that_would_not_fit_are_refused_with_the_way_out(demo_model, monkeypatch):
-    monkeypatch.setattr("headscope.look.MOST_BYTES", 1000)
+    # The package's `look` is the function; the module of that name is found here.
+    monkeypatch.setattr(sys.modules["headscope.look"], "MOST_BYTES", 1000)
     with pytest.raises(SettingsError, match="layers="):
         hs.look(demo_model, "The cat sat on the mat.")
 

@@ -44,6 +44,7 @@ def labelled_run(demo_model, tmp_path_factory):
         folder / "corpus.jsonl",
         out=folder / "run",
         window=32,
+        layers=[1, 6],
         shard_windows=7,
         id_column="id",
         label_column="kind",

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from headscope.stability import GroupComparison, StabilityResult
+
+
+_CAPTION = (
+    "Spearman: rank correlation of the heads between two groups, mean and lowest; difference: of "
+    "a head between two groups, mean; low: 5 % of the splits are lower"
+)
 
 
 def stability_command(
@@ -47,8 +53,8 @@ def stability_command(
                 extra=result.reliability,
             )
         if result.domains is not None:
-            texts = ", ".join(f"{name} {n:,}" for name, n in result.domains.texts.items())
-            _print_agreement(f"{stack}: domains ({texts} texts)", result.domains, stack)
+            title = f"{stack}: {len(result.domains.texts)} domains by {by}"
+            _print_agreement(title, result.domains, stack)
             _print_domains(result.domains, stack)
     for sentence in result.unanswered:
         typer.echo(f"not answered: {sentence}")
@@ -90,7 +96,7 @@ def _print_agreement(
     headings = ["measure", "Spearman", "lowest", "difference"]
     if extra is not None:
         rows = rows.merge(extra, on=["stack", "measure"])
-        headings += ["reliability", "90 % of splits"]
+        headings += ["reliability", "low"]
     else:
         headings += ["by chance"]
     lines = []
@@ -99,11 +105,11 @@ def _print_agreement(
         line += [_cell(row[key], ".3f") for key in ("rank_correlation", "lowest")]
         line += [_cell(row["difference"], ".3g")]
         if extra is not None:
-            line += [_cell(row["reliability"], ".3f"), _range([row["low"], row["high"]], ".3f")]
+            line += [_cell(row[key], ".3f") for key in ("reliability", "low")]
         else:
             line += [_cell(row["difference_by_chance"], ".3g")]
         lines.append(line)
-    _print(title, headings, lines)
+    _print(title, headings, lines, caption=_CAPTION)
     of_stack = groups.layers[groups.layers["stack"] == stack]
     distinct = of_stack.groupby("layer")["distinct_focal_tokens"]
     typer.echo("distinct focal tokens, lowest to highest over these groups")
@@ -122,17 +128,21 @@ def _print_domains(domains: "GroupComparison", stack: str) -> None:
     of_stack = domains.heads[domains.heads["stack"] == stack]
     means = of_stack.drop(columns=["stack", "layer", "head", "texts", "pairs"]).groupby("group")
     shown = list(domains.texts)[:5]
-    table = means.mean().loc[shown].T
+    table = means.mean().loc[shown].T.dropna(how="all")
     lines = [
         [str(name).replace("_", " "), *(_cell(value, ".3g") for value in row)]
         for name, row in zip(table.index, table.to_numpy(), strict=True)
     ]
-    _print(f"{stack}: mean over heads in each domain", ["measure", *shown], lines)
+    headings = [f"{name} ({domains.texts[name]:,})" for name in shown]
+    title = f"{stack}: mean over heads in each domain (texts)"
+    _print(title, ["measure", *headings], lines)
     if len(shown) < len(domains.texts):
         typer.echo(f"{len(domains.texts) - len(shown)} smaller domains: see --json")
 
 
-def _print(title: str, headings: list[str], lines: list[list[str]]) -> None:
+def _print(
+    title: str, headings: list[str], lines: list[list[str]], caption: str | None = None
+) -> None:
     from rich import box
     from rich.console import Console
     from rich.markup import escape
@@ -144,10 +154,13 @@ def _print(title: str, headings: list[str], lines: list[list[str]]) -> None:
         pad_edge=False,
         title=escape(title),
         title_justify="left",
+        caption=caption,
+        caption_justify="left",
     )
     for heading in headings:
         first = heading == "measure"
-        table.add_column(escape(heading), justify="left" if first else "right", no_wrap=first)
+        justify: Literal["left", "right"] = "left" if first else "right"
+        table.add_column(escape(heading), justify=justify, no_wrap=first, overflow="fold")
     for line in lines:
         table.add_row(*map(escape, line))
     Console(highlight=False).print(table)
