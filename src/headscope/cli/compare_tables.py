@@ -59,9 +59,12 @@ def print_comparison(comparison: Comparison, *, remarks: bool = True) -> None:
         rows = comparison.thirds[comparison.thirds["quantity"] == quantity.name]
         console.print(_table(quantity, rows))
     console.print(_claims_table(comparison.claims))
-    references = " or ".join(comparison.thirds["reference"].dropna().unique())
+    thirds = comparison.thirds
+    references = list(thirds.loc[thirds["seeds"] == 0, "reference"].dropna().unique())
+    if (thirds["seeds"] > 0).any():
+        references.append("its trained row if it is untrained")
     typer.echo("±     half of the 95 % interval, from drawing documents anew; the limits: --json")
-    typer.echo(f"Δ     the row less {references}")
+    typer.echo(f"Δ     the row less {', or '.join(references)}")
     if remarks:
         for remark in comparison.remarks:
             typer.echo(f"note  {remark}")
@@ -131,7 +134,7 @@ def _claims_table(claims: pd.DataFrame) -> Table:
     )
     table.add_column("", no_wrap=True)
     for claim in claims["claim"].unique():
-        table.add_column(claim.replace("-", " "), width=_STATUS_WIDTH)
+        table.add_column(claim.replace("-", "\n"), min_width=_STATUS_WIDTH)
     for name, verdicts in claims.groupby("name", sort=False):
         shown = verdicts["status"].replace("cannot answer", "-")
         table.add_row(escape(_short(str(name))), *(_COLOURED.get(s, s) for s in shown))

@@ -105,6 +105,11 @@ def compare(
     beginning = opened[order.index(0)] if order and 0 in order else None
     labels = labelled(opened)
     rows = comparison_rows(labels, untrained=untrained, seed=seed)
+    if all(reference_of(row, rows) is None for row in rows):
+        raise SettingsError(
+            f"{opened[0].folder} has no untrained model to compare with; analyze it with --nulls, "
+            "or give two runs"
+        )
     found += [
         f"{row.name}: {len(row.units.present)} documents are too few to draw from; its intervals "
         "are too narrow"

@@ -34,10 +34,11 @@ class CentredHeads:
         exact = exact - exact.mean(0)
         lengths = exact.square().sum(2)
         centred = exact.to(vectors.dtype)
-        traces = [_trace(head, head) for head in centred.split(1, dim=1)]
         own = [
-            _hsic(trace, column, column)[0]
-            for trace, column in zip(traces, lengths.split(1, dim=1), strict=True)
+            _hsic(_trace(head, head), column, column)[0]
+            for head, column in zip(
+                torch.split(centred, 1, dim=1), torch.split(lengths, 1, dim=1), strict=True
+            )
         ]
         return cls(centred, lengths, torch.cat(own))
 

@@ -180,7 +180,7 @@ def _strangers(
     """
     starts = np.cumsum([0, *text_tokens[:-1]])
     # A circle of texts in order of length, with chance among equals: each meets its neighbour.
-    circle = np.lexsort((rng.random(len(text_tokens)), text_tokens))
+    circle = np.lexsort((rng.random(len(text_tokens)), np.asarray(text_tokens)))
     here, there = [], []
     for mine, other in zip(circle, np.roll(circle, 1), strict=True):
         common = np.arange(min(text_tokens[mine], text_tokens[other]))

@@ -80,5 +80,5 @@ def labelled(runs: Sequence[Run]) -> dict[str, Run]:
         if len(set(labels)) == len(runs):
             break
     else:  # the same folder twice
-        labels = [f"{label} ({number})" for number, label in enumerate(labels, 1)]
+        labels = [f"{path.name} ({number})" for number, path in enumerate(paths, 1)]
     return dict(zip(labels, runs, strict=True))
