@@ -8,11 +8,15 @@ from typing import Literal
 import pandas as pd
 import pyarrow.dataset as ds
 import xarray as xr
+from matplotlib.figure import Figure
 
 from headscope.claims import Evidence, Verdict
 from headscope.claims.evidence import COLUMNS
 from headscope.claims.judge import evidence_of, judge
-from headscope.errors import RunError
+from headscope.errors import RunError, SettingsError
+from headscope.figures.catalogue import StackFindings, draw_figure
+from headscope.figures.source import Source
+from headscope.figures.write import FORMATS, WrittenFigures, write_figures
 from headscope.measures.tables import add_measures, head_table, layer_table
 from headscope.report.page import report_page
 from headscope.resampling.text_table import TextTable, read_text_table
@@ -179,6 +183,44 @@ class Run:
         tables = {stack: layer_table(dataset) for stack, dataset in self.stacks.items()}
         write_whole(target, report_page(self.manifest, tables).encode())
         return target
+
+    def figure(self, name: str, stack: str | None = None) -> Figure:
+        """One figure, by its name in `headscope.figures.catalogue`: `run.figure("summed")`."""
+        if stack is None and len(self.manifest.stacks) > 1:
+            raise SettingsError(
+                f"figure: the model has several stacks ({', '.join(self.manifest.stacks)}); "
+                f"name one, as in run.figure({name!r}, stack={self.manifest.stacks[0]!r})"
+            )
+        return draw_figure(name, self._findings(stack or self.manifest.stacks[0]))
+
+    def figures(
+        self,
+        folder: str | Path | None = None,
+        *,
+        formats: Sequence[str] = FORMATS,
+        only: Sequence[str] = (),
+        stack: str | None = None,
+    ) -> WrittenFigures:
+        """The files of the figures, written into `figures/` of the run folder unless named."""
+        chosen = self.manifest.stacks if stack is None else (stack,)
+        return write_figures(
+            {name: self._findings(name) for name in chosen},
+            Path(folder) if folder is not None else self.folder / "figures",
+            formats=formats,
+            only=only,
+            suffixed=len(self.manifest.stacks) > 1,
+        )
+
+    def _findings(self, stack: str) -> StackFindings:
+        if stack not in self.manifest.stacks:
+            raise SettingsError(
+                f"stack: {stack!r} is unknown; this run has {', '.join(self.manifest.stacks)}"
+            )
+        return StackFindings(
+            self.stacks[stack],
+            Source.of(self.manifest, stack),
+            self.roles[self.roles["stack"] == stack],
+        )
 
     def _roles_of(self, heads: pd.DataFrame) -> pd.DataFrame:
         nulls = [run.heads for run in self.untrained]

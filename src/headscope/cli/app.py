@@ -10,6 +10,7 @@ from headscope import __version__
 from headscope.cli.analyze import analyze_command
 from headscope.cli.claims import claims_command
 from headscope.cli.doctor import doctor_command
+from headscope.cli.figures import figures_command
 from headscope.cli.info import info_command
 from headscope.cli.merge import merge_command
 from headscope.cli.stability import stability_command
@@ -40,6 +41,7 @@ app = typer.Typer(
 )
 app.command("analyze")(analyze_command)
 app.command("info")(info_command)
+app.command("figures")(figures_command)
 app.command("merge")(merge_command)
 app.command("claims")(claims_command)
 app.command("sweep")(sweep_command)
