@@ -1,0 +1,59 @@
+"""What a figure was drawn from: the model, corpus and settings that it names."""
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from headscope.runs.manifest import Manifest
+from headscope.settings import PairRule, SimilarityVariant
+
+_LONGEST_NAME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The run behind a figure, as far as its readers need to know."""
+
+    model: str
+    stack: str
+    corpus: str
+    texts: int
+    window_tokens: int
+    similarity: SimilarityVariant
+    pairs: PairRule
+    attention_threshold: float
+
+    @classmethod
+    def of(cls, manifest: Manifest, stack: str) -> "Source":
+        """The source of the figures of one attention stack of a run."""
+        settings, sources = manifest.settings, manifest.corpus.sources
+        corpus = _short(sources[0]) + (f" and {len(sources) - 1} more" if sources[1:] else "")
+        return cls(
+            model=_short(manifest.model.name),
+            stack=stack,
+            corpus="standard input" if corpus == "-" else corpus,
+            texts=manifest.corpus.windows,
+            window_tokens=settings.window_tokens,
+            similarity=settings.similarity,
+            pairs=settings.pairs,
+            attention_threshold=settings.attention_threshold,
+        )
+
+    @property
+    def line(self) -> str:
+        """One line that says whose heads, over which texts, and how many."""
+        return (
+            f"{self.model}, {self.stack} · {self.corpus} · {self.texts:,} "
+            f"text{'s' if self.texts != 1 else ''} of up to {self.window_tokens} tokens"
+        )
+
+    @property
+    def pair_rule(self) -> str:
+        """The pair rule in words."""
+        if self.pairs.kind == "top":
+            return f"pairs: the most similar {100 * self.pairs.value:g} % of a text"
+        return f"pairs: similarity at least {self.pairs.value:g} of the text's largest"
+
+
+def _short(name: str) -> str:
+    last = PurePath(name).name or name
+    return last if len(last) <= _LONGEST_NAME else f"{last[: _LONGEST_NAME - 1]}…"
