@@ -33,7 +33,7 @@ def test_every_quantity_has_a_panel_and_every_row_a_line(comparison):
 def test_steps_are_drawn_in_their_order(demo_run):
     later_first = hs.compare([demo_run, demo_run], steps=[400, 0])
     panels = later_first.figure().axes
-    assert [panel.get_title() for panel in panels if panel.get_visible()][-1].startswith("heads")
+    assert panels[len(QUANTITIES)].get_title().startswith("heads by role")
     for line in panel_lines(panels[0]).values():
         assert line.get_xdata().tolist() == [0, 400]
     counts = sum(line.get_ydata()[-1] for line in panel_lines(panels[len(QUANTITIES)]).values())

@@ -1,6 +1,5 @@
 """`headscope compare`: models side by side."""
 
-import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from headscope.compare import Comparison
-
-_FORMATS = (".png", ".svg", ".pdf")
 
 
 def compare_command(
@@ -49,10 +46,11 @@ def compare_command(
 ) -> None:
     """Show runs side by side over relative depth, with differences to the first of them."""
     from headscope.compare import compare
+    from headscope.figures.write import figure_bytes
     from headscope.run import open_run
+    from headscope.runs.files import write_whole
 
-    if figure is not None:
-        _refuse_unknown_format(figure)
+    kind = None if figure is None else _format(figure)
     opened = [open_run(folder) for folder in runs]
     comparison = compare(opened, untrained=untrained, steps=steps, seed=seed)
     matches: dict[str, pd.DataFrame] = {}
@@ -69,8 +67,8 @@ def compare_command(
                 trust_remote_code=trust_remote_code,
                 progress=not quiet,
             )
-    if figure is not None:
-        _write(comparison, figure)
+    if figure is not None and kind is not None:
+        write_whole(figure, figure_bytes(comparison.figure(), kind))
     if as_json:
         typer.echo(json.dumps(comparison.to_json() | {"matches": _records(matches)}))
         return
@@ -89,19 +87,13 @@ def _print(
         print_match(table, first, other)
 
 
-def _refuse_unknown_format(path: Path) -> None:
-    if path.suffix not in _FORMATS:
-        raise SettingsError(f"figure: {path} must end in {', '.join(_FORMATS)}")
+def _format(path: Path) -> str:
+    from headscope.figures.write import FORMATS
 
-
-def _write(comparison: "Comparison", path: Path) -> None:
-    from headscope.figures.style import style
-    from headscope.runs.files import write_whole
-
-    content = io.BytesIO()
-    with style():  # what files look like inside is decided when they are written
-        comparison.figure().savefig(content, format=path.suffix[1:], dpi=200)
-    write_whole(path, content.getvalue())
+    kind = path.suffix.removeprefix(".")
+    if kind not in FORMATS:
+        raise SettingsError(f"figure: {path} must end in .{', .'.join(FORMATS)}")
+    return kind
 
 
 def _records(matches: dict[str, "pd.DataFrame"]) -> dict[str, Any]:

@@ -129,7 +129,7 @@ def _claims_table(claims: pd.DataFrame) -> Table:
         box=box.SIMPLE_HEAD,
         padding=0,
         pad_edge=False,
-        title="claims of the paper, each against its null; - no answer (headscope claims RUN says why)",
+        title="claims of the paper, each against its null; - no answer (see headscope claims)",
         title_justify="left",
     )
     table.add_column("", no_wrap=True)

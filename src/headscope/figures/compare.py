@@ -6,10 +6,19 @@ from itertools import cycle
 import pandas as pd
 from matplotlib.figure import Figure
 
-from headscope.figures.style import style
+from headscope.figures.style import (
+    BLUE,
+    EXPECTED,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    style,
+)
 
-# Okabe and Ito's colours, without the yellow, which is too light for a line.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Without the yellow, which is too light for a line.
+_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "black")
 _LINES = {"encoder": "-", "decoder": "-.", "cross": ":"}
 _MARKERS = {"encoder": "o", "decoder": "s", "cross": "^"}
 
@@ -45,13 +54,11 @@ def compare_figure(curves: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
                 )
             panel.set_title(title)
             panel.set_xlim(0, 1.02)
-            panel.axhline(0, color="#767676", linewidth=0.5)
+            panel.axhline(0, color=EXPECTED, linewidth=0.5)
         for panel in panels[len(titles) :]:
             panel.set_visible(False)
         for panel in panels[len(panels) // 2 :]:
             panel.set_xlabel("relative depth (layer / layers)")
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside upper center", ncols=4, fontsize=7, frameon=False
-        )
+        figure.legend(handles, labels, loc="outside upper center", ncols=4)
         return figure

@@ -6,18 +6,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from headscope.figures.style import style
+from headscope.figures.roles import ROLE_LOOKS
+from headscope.figures.style import DEPTHS, EXPECTED, style
 
-_THIRDS = {"first": "#E69F00", "middle": "#009E73", "last": "#0072B2"}
-_ROLES = {
-    "repetition": "#D55E00",
-    "sentence-block": "#009E73",
-    "common-token": "#E69F00",
-    "separator": "#CC79A7",
-    "local": "#56B4E9",
-    "broad": "#0072B2",
-    "mixed": "#BBBBBB",
-}
+_THIRDS = dict(zip(("first", "middle", "last"), DEPTHS, strict=True))
 
 
 def compare_steps_figure(
@@ -31,7 +23,7 @@ def compare_steps_figure(
     trained = thirds[thirds["seeds"] == 0]
     stacks = list(trained["stack"].unique())
     with style():
-        columns = -(-(len(titles) + 1) // 2)
+        columns = -(-(len(titles) + 2) // 2)  # one panel for the roles, one for their legend
         figure = Figure(figsize=(10, 5.2 * len(stacks)), layout="constrained")
         grid = figure.subplots(2 * len(stacks), columns, squeeze=False)
         for number, stack in enumerate(stacks):
@@ -40,21 +32,20 @@ def compare_steps_figure(
             for panel, (quantity, title) in zip(panels, titles.items(), strict=False):
                 _draw_thirds(panel, of_stack[of_stack["quantity"] == quantity], steps)
                 panel.set_title(title if len(stacks) == 1 else f"{stack}: {title}")
-            _draw_roles(panels[len(titles)], roles[roles["stack"] == stack], steps)
+            roles_panel, legend_panel, *rest = panels[len(titles) :]
+            _draw_roles(roles_panel, roles[roles["stack"] == stack], steps)
+            legend_panel.legend(*roles_panel.get_legend_handles_labels(), loc="center left")
             for panel in panels[: len(titles) + 1]:
                 # Training does most at the beginning, and step 0 has no logarithm.
                 panel.set_xscale("symlog", linthresh=_first_step(steps))
                 panel.set_xticks(sorted(steps.values()), [str(s) for s in sorted(steps.values())])
                 panel.minorticks_off()
+                panel.set_xlabel("training step")
                 panel.set_xlim(-0.15 * _first_step(steps), 1.2 * max(steps.values()))
-            for panel in panels[len(titles) + 1 :]:
-                panel.set_visible(False)
+            for panel in (legend_panel, *rest):
+                panel.axis("off")
         handles, labels = grid[0, 0].get_legend_handles_labels()
-        for panel in grid[-1]:
-            panel.set_xlabel("training step")
-        figure.legend(
-            handles, labels, loc="outside upper center", ncols=3, fontsize=7, frameon=False
-        )
+        figure.legend(handles, labels, loc="outside upper center", ncols=3)
         return figure
 
 
@@ -77,15 +68,16 @@ def _draw_thirds(panel: Axes, thirds: pd.DataFrame, steps: Mapping[str, int]) ->
         panel.fill_between(
             line["step"], line["low"], line["high"], color=colour, alpha=0.15, linewidth=0
         )
-    panel.axhline(0, color="#767676", linewidth=0.5)
+    panel.axhline(0, color=EXPECTED, linewidth=0.5)
 
 
 def _draw_roles(panel: Axes, roles: pd.DataFrame, steps: Mapping[str, int]) -> None:
     table = roles.assign(step=roles["run"].map(steps)).pivot_table(
         index="step", columns="role", values="heads", fill_value=0, aggfunc="sum"
     )
-    for role, colour in _ROLES.items():
+    for role, look in ROLE_LOOKS.items():
         if role in table:
-            panel.plot(table.index, table[role], color=colour, marker="o", markersize=3, label=role)
+            panel.plot(
+                table.index, table[role], color=look.colour, marker="o", markersize=3, label=role
+            )
     panel.set_title("heads by role\n(number of heads)")
-    panel.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.02, 0.5))
