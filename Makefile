@@ -1,5 +1,6 @@
 # make demo    set up, analyse the demo corpus with the demo model, print the findings
 # make test    set up, run the tests
+# make test-oldest   the tests of models/ with the oldest transformers that is allowed
 # make check   set up, run what CI checks before the tests: format, lint, types, layers
 # make bench   set up, measure speed and memory (minutes)
 
@@ -8,13 +9,21 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench clean
+# The lower end of the range of transformers in pyproject.toml; the pin is its upper end.
+OLDEST := 5.6.0
+
+.PHONY: demo test test-oldest check bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/headscope analyze
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
+
+test-oldest: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+	  --target .cache/transformers-$(OLDEST) transformers==$(OLDEST)
+	PYTHONPATH=.cache/transformers-$(OLDEST) $(BIN)/python -m pytest tests/models
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -7,13 +7,28 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+SMALL = {
+    "01_first_run.py": ("4", "{out}"),
+    "03_training_steps.py": (
+        *("--out", "{out}", "--steps", "0", "2", "--texts", "3", "--width", "16"),
+    ),
+}
+"""Arguments that keep each example small; {out} is a new folder."""
+SHOWS = {
+    "01_first_run.py": ("gathers around", "report.html"),
+    "03_training_steps.py": ("step 2: heads by role: ", "training.png"),
+}
+"""What each example prints, and a file that it writes."""
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
 def test_the_example_runs(path, demo_model, tmp_path):
+    out = tmp_path / "run"
+    arguments = [argument.format(out=out) for argument in SMALL[path.name]]
     done = subprocess.run(
-        [sys.executable, "-W", "error", path, "4", tmp_path / "run"], capture_output=True, text=True
+        [sys.executable, "-W", "error", path, *arguments], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "gathers around" in done.stdout
-    assert (tmp_path / "run" / "report.html").exists()
+    printed, written = SHOWS[path.name]
+    assert printed in done.stdout
+    assert (out / written).exists()

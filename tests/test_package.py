@@ -39,7 +39,7 @@ def test_help_brings_in_nothing_heavy():
     assert run_python(script).endswith("heavy: []")
 
 
-@pytest.mark.parametrize("name", ["analyze", "merge"])
+@pytest.mark.parametrize("name", ["analyze", "look", "merge"])
 def test_functions_are_not_hidden_by_the_modules_of_their_name(name):
     """Whichever is imported first."""
     script = (

@@ -4,6 +4,7 @@
 
     run = hs.analyze("demo", "demo")     # or a model and a corpus of yours
     run.heads                            # a row per layer and head, a column per measure
+    hs.look("demo", "Some text.")        # one text, with every matrix
 
 Names are looked up when they are used: `import headscope` brings in neither torch nor
 transformers.
@@ -17,23 +18,48 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headscope.analyze import analyze
+    from headscope.compare.comparison import Comparison, compare
+    from headscope.compare.match import match_heads
     from headscope.errors import HeadscopeError
+    from headscope.look import look
     from headscope.merge import merge
     from headscope.models.load import load_model
     from headscope.run import Run, open_run
+    from headscope.stability import StabilityResult
+    from headscope.view import View
 
 __version__ = version("headscope")
 
 _HOMES = {
+    "Comparison": "headscope.compare",
     "HeadscopeError": "headscope.errors",
     "Run": "headscope.run",
+    "StabilityResult": "headscope.stability",
+    "View": "headscope.view",
     "analyze": "headscope.analyze",
+    "compare": "headscope.compare",
     "load_model": "headscope.models.load",
+    "look": "headscope.look",
+    "match_heads": "headscope.compare.match",
     "merge": "headscope.merge",
     "open_run": "headscope.run",
 }
 
-__all__ = ["HeadscopeError", "Run", "__version__", "analyze", "load_model", "merge", "open_run"]
+__all__ = [
+    "Comparison",
+    "HeadscopeError",
+    "Run",
+    "StabilityResult",
+    "View",
+    "__version__",
+    "analyze",
+    "compare",
+    "load_model",
+    "look",
+    "match_heads",
+    "merge",
+    "open_run",
+]
 
 
 def __getattr__(name: str) -> Any:

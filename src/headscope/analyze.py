@@ -112,7 +112,7 @@ def _analyze(
     folder: Path,
     bars: Progress,
 ) -> Run:
-    sites = _sites_asked_for(model, settings.layers)
+    sites = model.sites_of(settings.layers)
     manifest = _manifest(model, request, settings, sites, folder, bars)
     run = Run(folder, manifest)
     bars.stage("texts", total=manifest.corpus.windows)
@@ -166,19 +166,6 @@ def _resumed(
             "choose another --out, or delete that folder"
         )
     return there
-
-
-def _sites_asked_for(
-    model: LoadedModel, layers: tuple[int, ...] | None
-) -> tuple[AttentionSite, ...]:
-    if layers is None:
-        return model.sites
-    deepest = max(site.layer for site in model.sites)
-    if unknown := [layer for layer in layers if layer > deepest]:
-        raise SettingsError(
-            f"layers: {model.name} has layers 1 to {deepest}, not {', '.join(map(str, unknown))}"
-        )
-    return tuple(site for site in model.sites if site.layer in layers)
 
 
 def default_folder(model_name: str, request: CorpusRequest) -> Path:

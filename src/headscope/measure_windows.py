@@ -64,13 +64,13 @@ def _measure_batch(
     labels = label_tokens(windows, model.device)
     readings: dict[str, TextBatch] = {}
     for stack in dict.fromkeys(site.stack for site in sites):
-        readings[stack] = _reading(model, stack, labels, settings, builder.first_text + places)
+        readings[stack] = stack_reading(model, stack, labels, settings, builder.first_text + places)
         for name, summed in _text_sums(readings[stack], settings).items():
             builder.add_array(stack, name, summed.cpu().numpy())
 
     def on_layer(capture: LayerCapture) -> None:
         site = capture.site
-        _refuse_unmeasurable(capture, labels.real, windows)
+        refuse_unmeasurable(capture, labels.real, windows)
         statistics = layer_statistics(
             capture.head_output,
             capture.attention,
@@ -83,7 +83,7 @@ def _measure_batch(
     model.forward(labels.token_ids, labels.real, on_layer, sites=sites)
 
 
-def _reading(
+def stack_reading(
     model: LoadedModel,
     stack: str,
     labels: TokenLabels,
@@ -132,9 +132,10 @@ def _keep(
         builder.add_array(site.stack, name, summed.cpu().numpy(), layer=site.layer)
 
 
-def _refuse_unmeasurable(
+def refuse_unmeasurable(
     capture: LayerCapture, real: torch.Tensor, windows: Sequence[Window]
 ) -> None:
+    """Raise where the model wrote NaN or infinity for a token of a window."""
     finite = torch.isfinite(capture.head_output).all(-1).all(1) | ~real
     if bool(finite.all()):
         return

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import pyarrow.dataset as ds
@@ -12,12 +13,13 @@ from matplotlib.figure import Figure
 from headscope.claims import Evidence, Verdict
 from headscope.claims.evidence import COLUMNS
 from headscope.claims.judge import evidence_of, judge
+from headscope.claims.sanity import sanity_signs
 from headscope.errors import RunError, SettingsError
-from headscope.figures.catalogue import StackFindings, draw_figure
+from headscope.figures.catalogue import StackFindings, draw_figure, draw_figures
 from headscope.figures.source import Source
 from headscope.figures.write import FORMATS, WrittenFigures, write_figures
 from headscope.measures.tables import add_measures, head_table, layer_table
-from headscope.report.page import report_page
+from headscope.report.page import REPORT_FIGURES, StackReport, report_page
 from headscope.resampling.text_table import TextTable, read_text_table
 from headscope.roles import assign_roles
 from headscope.runs.files import write_whole
@@ -25,6 +27,8 @@ from headscope.runs.manifest import Manifest
 from headscope.runs.reduce import reduce_shards
 from headscope.runs.results import read_results, write_results
 from headscope.runs.shards import ShardStore
+from headscope.stability import Domain, StabilityResult, stability
+from headscope.sweep import sweep_table
 
 
 class Run:
@@ -91,8 +95,7 @@ class Run:
     @cached_property
     def roles(self) -> pd.DataFrame:
         """The role of every head, with the evidence: stack, layer, head, role, evidence."""
-        nulls = [run.heads for run in self.untrained]
-        return assign_roles(self.heads, pd.concat(nulls, ignore_index=True) if nulls else None)
+        return self._roles_of(self.heads)
 
     def evidence(self, seed: int = 0) -> dict[str, Evidence]:
         """What claims are judged on, for each stack: the run and its nulls, resampled."""
@@ -129,6 +132,44 @@ class Run:
         files = [str(self.folder / "windows" / f"{number:05d}.parquet") for number in numbers]
         return ds.dataset(files, format="parquet")
 
+    def sweep(self, *, per: Literal["layer", "head"] = "layer") -> pd.DataFrame:
+        """How the measures move with pair rule and attention threshold: a row per threshold.
+
+        Columns `stack`, `layer`, `axis` (pair_rule or attention_threshold), `threshold`, and the
+        measures that depend on it, pooled over the heads of a layer; `per="head"` keeps them apart.
+        """
+        return sweep_table(self.stacks, per=per)
+
+    def stability(
+        self,
+        *,
+        subset: int = 5000,
+        subsets: int | None = None,
+        by: Domain = "label",
+        splits: int = 100,
+        seed: int = 0,
+    ) -> StabilityResult:
+        """Whether heads measure the same, and keep their roles, over other texts.
+
+        Over random disjoint subsets of about `subset` texts (as many as there are; two halves of a
+        smaller run), over domains (labels or documents), and over `splits` random halves. Documents
+        stay whole. It reads the rows of the run; the model is not needed.
+        """
+        if self.shards_done < self.manifest.shards:
+            raise RunError(
+                f"{self.folder} is not finished; run the same analyze command again to finish it"
+            )
+        return stability(
+            self.rows(),
+            self.windows(),
+            subset=subset,
+            subsets=subsets,
+            by=by,
+            splits=splits,
+            seed=seed,
+            roles_of=self._roles_of,
+        )
+
     def reduce(self) -> None:
         """Add up the shards and write results.nc."""
         shards = (self.shards.read(number) for number in range(self.manifest.shards))
@@ -140,8 +181,19 @@ class Run:
     def report(self, path: str | Path | None = None) -> Path:
         """Where the report was written: `report.html` in the run folder unless named."""
         target = Path(path) if path is not None else self.folder / "report.html"
-        tables = {stack: layer_table(dataset) for stack, dataset in self.stacks.items()}
-        write_whole(target, report_page(self.manifest, tables).encode())
+        stacks = [
+            StackReport(
+                name=stack,
+                layers=layer_table(dataset),
+                verdicts=judge(evidence),
+                signs=[sign for sign in sanity_signs(evidence) if sign.seen],
+                figures=draw_figures(REPORT_FIGURES, self._findings(stack)),
+            )
+            for (stack, dataset), evidence in zip(
+                self.stacks.items(), self.evidence().values(), strict=True
+            )
+        ]
+        write_whole(target, report_page(self.manifest, stacks).encode())
         return target
 
     def figure(self, name: str, stack: str | None = None) -> Figure:
@@ -181,6 +233,10 @@ class Run:
             Source.of(self.manifest, stack),
             self.roles[self.roles["stack"] == stack],
         )
+
+    def _roles_of(self, heads: pd.DataFrame) -> pd.DataFrame:
+        nulls = [run.heads for run in self.untrained]
+        return assign_roles(heads, pd.concat(nulls, ignore_index=True) if nulls else None)
 
     def _table(self, table: Callable[[xr.Dataset], pd.DataFrame]) -> pd.DataFrame:
         parts = [table(dataset).assign(stack=stack) for stack, dataset in self.stacks.items()]

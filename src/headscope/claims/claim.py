@@ -45,6 +45,8 @@ class Claim:
     """What it is measured against."""
     breaks: str
     """What would speak against the claim."""
+    figure: str
+    """The figure that shows it."""
     judge: "Callable[[Evidence], Finding]"
 
 

@@ -18,6 +18,7 @@ COMMON_TOKEN = Claim(
     ),
     null="the token's frequency in the text, and the largest head of untrained models",
     breaks="focal tokens take no more pairs than in random heads",
+    figure="roles",
     judge=lambda evidence: judge_special_heads(
         evidence,
         lambda run: relative_excess(run, FOCAL_CONCENTRATION, at_most=0.5),

@@ -38,5 +38,6 @@ FOCAL_TOKENS = Claim(
     ),
     null="untrained model: heads that choose at random differ, too",
     breaks="all heads choose the same focal token, or no more different ones than random heads",
+    figure="focal",
     judge=_judge,
 )

@@ -54,5 +54,6 @@ RANGE = Claim(
     ),
     null="blind choice of pairs: the mean distance of all pairs of a text, in every layer",
     breaks="no concentration near the diagonal in the middle layers",
+    figure="distance-layers",
     judge=_judge,
 )

@@ -18,6 +18,7 @@ REPETITION_HEADS = Claim(
     ),
     null="pairs of the same text at the same distances, and the largest head of untrained models",
     breaks="no head binds repetitions more often than a random one",
+    figure="roles",
     judge=lambda evidence: judge_special_heads(
         evidence, lambda run: relative_excess(run, REPETITION), BAR, "repetition"
     ),

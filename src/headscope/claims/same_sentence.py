@@ -62,5 +62,6 @@ SAME_SENTENCE_FINAL = Claim(
     ),
     null="distance-matched expectation, untrained model, sentences in random order",
     breaks="pairs cross sentence boundaries as often as their distance explains",
+    figure="same-sentence",
     judge=_judge,
 )

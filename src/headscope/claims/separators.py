@@ -41,5 +41,6 @@ SEPARATORS = Claim(
     ),
     null="untrained model, several seeds: attention spread evenly gives separators their share",
     breaks="separators get no more attention than their number explains",
+    figure="separators",
     judge=_judge,
 )

@@ -57,5 +57,6 @@ BEYOND_ATTENTION = Claim(
     ),
     null="untrained model for the structure; all pairs of the text for the mask",
     breaks="the pairs are those that the attention mask shows, or have no structure",
+    figure="summed",
     judge=_judge,
 )

@@ -9,10 +9,13 @@ from typer.core import TyperGroup
 from headscope import __version__
 from headscope.cli.analyze import analyze_command
 from headscope.cli.claims import claims_command
+from headscope.cli.compare import compare_command
 from headscope.cli.doctor import doctor_command
 from headscope.cli.figures import figures_command
 from headscope.cli.info import info_command
 from headscope.cli.merge import merge_command
+from headscope.cli.stability import stability_command
+from headscope.cli.sweep import sweep_command
 from headscope.errors import HeadscopeError
 
 INTERRUPTED = 130
@@ -42,6 +45,9 @@ app.command("info")(info_command)
 app.command("figures")(figures_command)
 app.command("merge")(merge_command)
 app.command("claims")(claims_command)
+app.command("sweep")(sweep_command)
+app.command("stability")(stability_command)
+app.command("compare")(compare_command)
 app.command("doctor")(doctor_command)
 
 

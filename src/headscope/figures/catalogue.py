@@ -1,6 +1,7 @@
 """All figures of a run by their names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pandas as pd
@@ -41,6 +42,15 @@ def draw_figure(name: str, findings: StackFindings) -> Figure:
     refuse_unknown(name)
     with style():
         return settled(FIGURES[name](findings))
+
+
+def draw_figures(names: Iterable[str], findings: StackFindings) -> dict[str, Figure]:
+    """The figures of those names that the run has something to show for."""
+    drawn = {}
+    for name in names:
+        with suppress(NothingToDraw):
+            drawn[name] = draw_figure(name, findings)
+    return drawn
 
 
 def refuse_unknown(name: str) -> None:

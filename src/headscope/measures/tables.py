@@ -16,7 +16,7 @@ Totals = Mapping[str, NDArray[np.float64]]
 
 def add_measures(results: xr.Dataset) -> xr.Dataset:
     """The dataset with every measure per layer and head beside the totals it comes from."""
-    totals = _totals(results)
+    totals = column_totals(results)
     texts = {measure.name: measure for measure in MEASURES}
     return results.assign(
         {
@@ -31,17 +31,17 @@ def add_measures(results: xr.Dataset) -> xr.Dataset:
                     "source": measure.source,
                 },
             )
-            for name, values in _all_measures(totals).items()
+            for name, values in measure_columns(totals).items()
         }
     )
 
 
 def head_table(results: xr.Dataset) -> pd.DataFrame:
     """A row per layer and head, a column per measure."""
-    totals = _totals(results)
+    totals = column_totals(results)
     layers, heads = np.meshgrid(results["layer"], results["head"], indexing="ij")
     columns = {"layer": layers, "head": heads, "texts": totals["texts"], "pairs": totals["pairs"]}
-    columns |= _all_measures(totals)
+    columns |= measure_columns(totals)
     table = pd.DataFrame({name: values.ravel() for name, values in columns.items()})
     # A layer with fewer heads than the widest one leaves empty cells in the arrays.
     return table[table["texts"] > 0].reset_index(drop=True).astype({"texts": int, "pairs": int})
@@ -49,20 +49,16 @@ def head_table(results: xr.Dataset) -> pd.DataFrame:
 
 def layer_table(results: xr.Dataset) -> pd.DataFrame:
     """A row per layer: the measures pooled over its heads, and its distinct focal tokens."""
-    per_head = _totals(results)
-    pooled = {name: np.nansum(values, axis=1) for name, values in per_head.items()}
-    for name, values in per_head.items():
-        pooled[name][np.isnan(values).all(axis=1)] = np.nan
-    heads = (per_head["texts"] > 0).sum(axis=1)
+    totals = column_totals(results)
+    heads = (totals["texts"] > 0).sum(axis=1)
     with np.errstate(invalid="ignore"):
-        texts = pooled["texts"] / heads
+        texts = np.nansum(totals["texts"], axis=1) / heads
     columns = {"layer": np.asarray(results["layer"]), "heads": heads, "texts": texts}
-    columns |= _all_measures(pooled)
-    columns["distinct_focal_tokens"] = columns[FOCAL_EXCLUSIVENESS.name] * heads
-    return pd.DataFrame(columns).astype({"texts": int})
+    return pd.DataFrame(columns | layer_columns(totals)).astype({"texts": int})
 
 
-def _totals(results: xr.Dataset) -> dict[str, NDArray[np.float64]]:
+def column_totals(results: xr.Dataset) -> dict[str, NDArray[np.float64]]:
+    """The sums over all texts, by column: arrays of shape (layer, head)."""
     return {
         str(name).removeprefix(TOTAL): results[name].transpose("layer", "head").to_numpy()
         for name in results.data_vars
@@ -70,11 +66,32 @@ def _totals(results: xr.Dataset) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def _all_measures(totals: Totals) -> dict[str, NDArray[np.float64]]:
+def measure_columns(sums: Totals) -> dict[str, NDArray[np.float64]]:
+    """Every measure whose columns are among the sums, and `NAME_expected`; of any one shape."""
     values: dict[str, NDArray[np.float64]] = {}
     for measure in MEASURES:
-        values[measure.name] = measure.value(totals)
-        expected = measure.expected_value(totals)
-        if expected is not None:
+        if not {measure.numerator, measure.denominator} <= set(sums):
+            continue
+        values[measure.name] = measure.value(sums)
+        if measure.expected in sums:
+            expected = measure.expected_value(sums)
+            assert expected is not None, "it has a column of expectations"
             values[f"{measure.name}_expected"] = expected
     return values
+
+
+def layer_columns(sums: Totals) -> dict[str, NDArray[np.float64]]:
+    """The measures pooled over heads, the second axis of the sums, and distinct focal tokens."""
+    pooled = {name: _sum_over_heads(values) for name, values in sums.items()}
+    columns = measure_columns(pooled)
+    if FOCAL_EXCLUSIVENESS.name in columns:
+        heads = (sums["texts"] > 0).sum(axis=1)
+        columns["distinct_focal_tokens"] = columns[FOCAL_EXCLUSIVENESS.name] * heads
+    return columns
+
+
+def _sum_over_heads(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    # Heads last and together in memory: how numpy groups its additions depends on that, and sums
+    # must be the same to the last bit whatever other axes there are.
+    per_head = np.ascontiguousarray(np.moveaxis(values, 1, -1))
+    return np.where(np.isnan(per_head).all(axis=-1), np.nan, np.nansum(per_head, axis=-1))

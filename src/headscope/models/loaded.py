@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 
-from headscope.errors import TapError
+from headscope.errors import SettingsError, TapError
 from headscope.models.capture import LayerCapture
 from headscope.models.discover import discover_sites
 from headscope.models.one_thread import one_thread
@@ -81,6 +81,17 @@ class LoadedModel:
     def n_parameters(self) -> int:
         """Number of weights, shared ones once."""
         return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def sites_of(self, layers: Collection[int] | None) -> tuple[AttentionSite, ...]:
+        """The sites of some layers, numbered from 1, in all stacks; all sites for None."""
+        if layers is None:
+            return self.sites
+        deepest = max(site.layer for site in self.sites)
+        if unknown := [layer for layer in layers if layer > deepest]:
+            raise SettingsError(
+                f"layers: {self.name} has layers 1 to {deepest}, not {', '.join(map(str, unknown))}"
+            )
+        return tuple(site for site in self.sites if site.layer in layers)
 
     @cached_property
     def weights_hash(self) -> str:

@@ -1,0 +1,223 @@
+"""Runs side by side over relative depth, with intervals and differences to the first of them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from headscope.compare.depth import layers_by_third, relative_depth
+from headscope.compare.quantities import QUANTITIES
+from headscope.compare.remarks import remarks
+from headscope.compare.rows import Row, comparison_rows, labelled, reference_of
+from headscope.compare.steps import training_steps
+from headscope.errors import RunError, SettingsError
+from headscope.figures.compare import compare_figure
+from headscope.figures.compare_steps import compare_steps_figure
+from headscope.roles import assign_roles
+from headscope.run import Run, open_run
+
+MIN_DOCUMENTS = 20
+"""With fewer, a bootstrap does not cover; the claims set the same bar for texts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What several runs show of the same quantities.
+
+    The tables have the columns run, stack, seeds (0, or the number of untrained models taken
+    together) and name (all of that in words), and a row per quantity; see `QUANTITIES`.
+    """
+
+    thirds: pd.DataFrame
+    """Pooled over the first, middle and last third of the layers: value, low, high; reference (the
+    name of the row that it is compared with), difference, difference_low, difference_high, and
+    shared_documents, those that both were measured on."""
+    curves: pd.DataFrame
+    """The same quantities at every layer: layer, depth (layer / layers), value, low, high."""
+    roles: pd.DataFrame
+    """How many heads have each role: role, heads, share."""
+    claims: pd.DataFrame
+    """The verdict on each claim of the paper: claim, status, effect, low, high, summary."""
+    remarks: tuple[str, ...]
+    """What the runs differ in beside the model."""
+    steps: tuple[int, ...] | None
+    """The training step of each run, in the order of the runs; None when not asked for."""
+
+    def figure(self) -> Figure:
+        """The quantities over relative depth; over training steps where there are steps."""
+        titles = {quantity.name: f"{quantity.title}\n({quantity.unit})" for quantity in QUANTITIES}
+        if self.steps is None:
+            return compare_figure(self.curves, titles)
+        steps = dict(zip(self.thirds["run"].unique(), self.steps, strict=True))
+        return compare_steps_figure(self.thirds, self.roles, steps, titles)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain JSON values; null where there is no number."""
+        tables = {
+            "thirds": self.thirds,
+            "curves": self.curves,
+            "roles": self.roles,
+            "claims": self.claims,
+        }
+        return {
+            **{
+                name: json.loads(table.to_json(orient="records", double_precision=12))
+                for name, table in tables.items()
+            },
+            "remarks": list(self.remarks),
+            "steps": None if self.steps is None else list(self.steps),
+        }
+
+
+def compare(
+    runs: Sequence[Run | str | Path],
+    *,
+    untrained: bool = False,
+    steps: bool | Sequence[int] = False,
+    seed: int = 0,
+) -> Comparison:
+    """The runs side by side, each stack of a model by itself.
+
+    Intervals come from drawing documents anew, the same ones for all runs that share them (see
+    `headscope.compare.units`). With `untrained`, each run is followed by its untrained models. With
+    `steps`, the runs are checkpoints of one training: their steps are read from the folder names
+    (True), or given.
+    """
+    opened = [run if isinstance(run, Run) else open_run(run) for run in runs]
+    _refuse(opened, untrained)
+    found: list[str] = []
+    order: tuple[int, ...] | None = None
+    if steps is True:
+        order = training_steps(opened)
+        if order is None:
+            order = tuple(range(1, len(opened) + 1))
+            found.append("no number in the names tells the steps: runs count in the order given")
+    elif steps:
+        order = tuple(steps)
+        if len(order) != len(opened):
+            raise SettingsError(f"steps: {len(order)} steps for {len(opened)} runs; give one each")
+    # The model before its first step is untrained: what its heads have, no training gave them.
+    beginning = opened[order.index(0)] if order and 0 in order else None
+    labels = labelled(opened)
+    rows = comparison_rows(labels, untrained=untrained, seed=seed)
+    if all(reference_of(row, rows) is None for row in rows):
+        raise SettingsError(
+            f"{opened[0].folder} has no untrained model to compare with; analyze it with --nulls, "
+            "or give two runs"
+        )
+    found += [
+        f"{row.name}: {len(row.units.present)} documents are too few to draw from; its intervals "
+        "are too narrow"
+        for row in rows
+        if len(row.units.present) < MIN_DOCUMENTS
+    ]
+    if untrained:
+        found += [
+            f"{label}: has no untrained model; analyze it with --nulls"
+            for label, run in labels.items()
+            if not run.untrained
+        ]
+    return Comparison(
+        thirds=pd.DataFrame([record for row in rows for record in _thirds(row, rows)]),
+        curves=pd.DataFrame([record for row in rows for record in _curve(row)]),
+        roles=pd.concat(
+            [_roles(row, beginning) for row in rows if not row.seeds], ignore_index=True
+        ),
+        claims=_claims(rows, seed),
+        remarks=(*remarks(labels), *found),
+        steps=order,
+    )
+
+
+def _refuse(runs: Sequence[Run], untrained: bool) -> None:
+    if not runs or (len(runs) == 1 and not untrained):
+        raise SettingsError(
+            "compare: give two runs or more, or one with --untrained (untrained=True)"
+        )
+    for run in runs:
+        if not run.finished:
+            raise RunError(f"{run.folder} is not finished; run the same analyze command again")
+
+
+def _identity(row: Row) -> dict[str, Any]:
+    return {"run": row.label, "stack": row.stack, "seeds": row.seeds, "name": row.name}
+
+
+def _thirds(row: Row, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    reference = reference_of(row, rows)
+    places = layers_by_third(row.resampled.layers, row.deepest)
+    records = []
+    for quantity, (part, here) in product(QUANTITIES, places.items()):
+        estimate = row.resampled.estimate(quantity, here)
+        found = estimate.interval
+        record = _identity(row) | {
+            "third": part,
+            "quantity": quantity.name,
+            "value": found.value,
+            "low": found.low,
+            "high": found.high,
+        }
+        if reference is not None:
+            there = layers_by_third(reference.resampled.layers, reference.deepest)[part]
+            difference = estimate.less(reference.resampled.estimate(quantity, there)).interval
+            record |= {
+                "reference": reference.name,
+                "shared_documents": row.units.shared(reference.units),
+                "difference": difference.value,
+                "difference_low": difference.low,
+                "difference_high": difference.high,
+            }
+        records.append(record)
+    return records
+
+
+def _curve(row: Row) -> list[dict[str, Any]]:
+    records = []
+    for quantity, (place, layer) in product(QUANTITIES, enumerate(row.resampled.layers)):
+        found = row.resampled.estimate(quantity, [place]).interval
+        records.append(
+            _identity(row)
+            | {
+                "layer": layer,
+                "depth": relative_depth(layer, row.deepest),
+                "quantity": quantity.name,
+                "value": found.value,
+                "low": found.low,
+                "high": found.high,
+            }
+        )
+    return records
+
+
+def _roles(row: Row, beginning: Run | None) -> pd.DataFrame:
+    if beginning is None or row.run.untrained:
+        roles = row.run.roles
+    else:
+        roles = assign_roles(row.run.heads, beginning.heads)
+    counts = roles.loc[roles["stack"] == row.stack, "role"].value_counts()
+    table = counts.rename_axis("role").reset_index(name="heads")
+    return table.assign(**_identity(row), share=table["heads"] / counts.sum())
+
+
+def _claims(rows: Sequence[Row], seed: int) -> pd.DataFrame:
+    verdicts = {row.label: row.run.claims(seed) for row in rows if not row.seeds}
+    return pd.DataFrame(
+        _identity(row)
+        | {
+            "claim": verdict.name,
+            "status": verdict.status,
+            "effect": verdict.effect.value if verdict.effect else None,
+            "low": verdict.effect.low if verdict.effect else None,
+            "high": verdict.effect.high if verdict.effect else None,
+            "summary": verdict.summary,
+        }
+        for row in rows
+        if not row.seeds
+        for verdict in verdicts[row.label]
+        if verdict.stack == row.stack
+    )

@@ -1,0 +1,232 @@
+"""Which head of one model does what which head of another does, by debiased CKA on the same texts.
+
+Every head of one model is compared with every head of the same stack of the other, by the vectors
+that both write for the same tokens. The null is the same comparison on texts that do not belong
+together: token i of one text against token i of another. What is left then comes from position
+alone, and from choosing the best of many heads.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from headscope.compare.debiased_cka import CentredHeads, debiased_cka
+from headscope.compare.head_features import StackFeatures, head_features, reads_shifted
+from headscope.errors import ModelError, SettingsError
+from headscope.models.load import load_model
+from headscope.models.loaded import LoadedModel
+from headscope.progress import Progress, ProgressBars
+from headscope.run import Run
+from headscope.text.document import Document
+from headscope.text.window_store import windows_from_table
+from headscope.text.windows import Window, cut_windows
+
+TEXTS = 64
+"""Texts of a run that heads are matched on."""
+SHUFFLES = 3
+"""Times that texts are put together at random for the null."""
+
+
+def match_heads(
+    model: str | Path | LoadedModel,
+    other: str | Path | LoadedModel,
+    texts: Sequence[str],
+    *,
+    window: int = 128,
+    seed: int = 0,
+    progress: bool | Progress = False,
+) -> pd.DataFrame:
+    """For every head of `model` the head of `other` that is most like it.
+
+    A row per stack, layer and head: other_layer and other_head, the best match, with its `cka`;
+    runner_up_layer, runner_up_head, runner_up_cka; `null`, the largest CKA that any head of `other`
+    reaches on texts that do not belong together; `mutual`, whether the match of the match is this
+    head. Both models must have the same tokenizer. The head outputs of the texts are held in
+    memory, see `headscope.compare.head_features`: a few dozen texts are enough.
+    """
+    one = model if isinstance(model, LoadedModel) else load_model(model)
+    two = other if isinstance(other, LoadedModel) else load_model(other)
+    _refuse_different_tokenizers(one, two)
+    assert one.tokenizer is not None  # refused just above
+    windows = [
+        cut
+        for number, text in enumerate(texts)
+        for cut in cut_windows(
+            Document(id=str(number), text=text),
+            one.tokenizer,
+            window_tokens=window,
+            min_tokens=2,
+        )
+    ]
+    return _match(one, two, windows, seed, progress)
+
+
+def match_runs(
+    run: Run,
+    other: Run,
+    *,
+    texts: int = TEXTS,
+    seed: int = 0,
+    allow_pickle: bool = False,
+    trust_remote_code: bool = False,
+    progress: bool | Progress = False,
+) -> pd.DataFrame:
+    """The same for the models of two runs, on `texts` windows of the first run, evenly spread."""
+    ours, theirs = run.manifest.model, other.manifest.model
+    if ours.tokenizer_hash != theirs.tokenizer_hash:
+        raise SettingsError(_other_tokenizer(ours.name, theirs.name))
+    models = []
+    for record in (ours, theirs):
+        loaded = load_model(
+            record.name,
+            dtype=record.dtype,
+            device=record.device,
+            allow_pickle=allow_pickle,
+            trust_remote_code=trust_remote_code,
+        )
+        if loaded.weights_hash != record.weights_hash:
+            raise ModelError(
+                f"{record.name} has other weights now than in its run; analyse it again, or put "
+                "the model of that time back"
+            )
+        models.append(loaded)
+    last = run.manifest.corpus.windows - 1
+    chosen = np.unique(np.linspace(0, last, texts).round().astype(np.int64))
+    windows = windows_from_table(run.windows().take(chosen))
+    return _match(models[0], models[1], windows, seed, progress)
+
+
+def _match(
+    one: LoadedModel,
+    two: LoadedModel,
+    windows: Sequence[Window],
+    seed: int,
+    progress: bool | Progress,
+) -> pd.DataFrame:
+    if len(windows) < 2:
+        raise SettingsError("matching heads takes two texts at least: the null mixes them")
+    stacks = _common_stacks(one, two)
+    with ProgressBars() if progress is True else progress or Progress() as bars:
+        bars.stage("head outputs", total=2)
+        ours = head_features(one, windows, stacks)
+        bars.advance()
+        theirs = head_features(two, windows, stacks)
+        bars.advance()
+        bars.stage("matching heads", total=len(stacks) * (1 + SHUFFLES))
+        tables = [_match_stack(stack, ours[stack], theirs[stack], seed, bars) for stack in stacks]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _match_stack(
+    stack: str, ours: StackFeatures, theirs: StackFeatures, seed: int, bars: Progress
+) -> pd.DataFrame:
+    tokens = np.arange(sum(ours.text_tokens))
+    cka = _all_pairs(ours, theirs, tokens, tokens)
+    bars.advance()
+    rng = np.random.default_rng(seed)
+    null = np.full(len(cka), -np.inf)
+    for _ in range(SHUFFLES):
+        shuffled = _all_pairs(ours, theirs, *_strangers(ours.text_tokens, rng))
+        null = np.fmax(null, _largest(shuffled))
+        bars.advance()
+    here, there = _names(ours), _names(theirs)
+    order = np.argsort(-np.nan_to_num(cka, nan=-np.inf), axis=1)
+    best, second = order[:, 0], order[:, min(1, len(there) - 1)]
+    mutual = np.nan_to_num(cka, nan=-np.inf).argmax(axis=0)[best] == np.arange(len(here))
+    rows = np.arange(len(here))
+    return pd.DataFrame(
+        {
+            "stack": stack,
+            "layer": [layer for layer, _ in here],
+            "head": [head for _, head in here],
+            "other_layer": [there[place][0] for place in best],
+            "other_head": [there[place][1] for place in best],
+            "cka": cka[rows, best],
+            "runner_up_layer": [there[place][0] for place in second],
+            "runner_up_head": [there[place][1] for place in second],
+            "runner_up_cka": cka[rows, second],
+            "null": null,
+            "mutual": mutual,
+        }
+    )
+
+
+def _all_pairs(
+    ours: StackFeatures,
+    theirs: StackFeatures,
+    our_tokens: NDArray[np.int64],
+    their_tokens: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """The CKA of all heads of one stack with all of another, a pair of layers at a time."""
+    here, there = torch.from_numpy(our_tokens), torch.from_numpy(their_tokens)
+    others = [CentredHeads.of(vectors[there]) for vectors in theirs.vectors.values()]
+    rows = []
+    for vectors in ours.vectors.values():
+        mine = CentredHeads.of(vectors[here])
+        rows.append(torch.cat([debiased_cka(mine, other) for other in others], dim=1))
+    return np.asarray(torch.cat(rows).numpy(), dtype=np.float64)
+
+
+def _strangers(
+    text_tokens: Sequence[int], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Tokens of each text beside those of another one, position by position.
+
+    Texts of like length come together: the longer one loses its end.
+    """
+    starts = np.cumsum([0, *text_tokens[:-1]])
+    # A circle of texts in order of length, with chance among equals: each meets its neighbour.
+    circle = np.lexsort((rng.random(len(text_tokens)), np.asarray(text_tokens)))
+    here, there = [], []
+    for mine, other in zip(circle, np.roll(circle, 1), strict=True):
+        common = np.arange(min(text_tokens[mine], text_tokens[other]))
+        here.append(starts[mine] + common)
+        there.append(starts[other] + common)
+    return np.concatenate(here), np.concatenate(there)
+
+
+def _largest(cka: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest number of each row; NaN for a head that always writes the same."""
+    known = np.where(np.isnan(cka), -np.inf, cka).max(axis=1)
+    return np.where(np.isinf(known), np.nan, known)
+
+
+def _names(features: StackFeatures) -> list[tuple[int, int]]:
+    """Layer and head of each row, from 1."""
+    return [
+        (layer, head + 1)
+        for layer, vectors in features.vectors.items()
+        for head in range(vectors.shape[1])
+    ]
+
+
+def _common_stacks(one: LoadedModel, two: LoadedModel) -> list[str]:
+    common = [
+        stack
+        for stack in one.stacks
+        if stack in two.stacks and reads_shifted(one, stack) == reads_shifted(two, stack)
+    ]
+    if not common:
+        raise SettingsError(
+            f"{one.name} has {', '.join(one.stacks)} attention and {two.name} "
+            f"{', '.join(two.stacks)}: no stacks that read the same tokens"
+        )
+    return common
+
+
+def _refuse_different_tokenizers(one: LoadedModel, two: LoadedModel) -> None:
+    if one.tokenizer is None or two.tokenizer is None:
+        raise SettingsError("heads are matched on texts; pass models with a tokenizer")
+    if one.tokenizer.fingerprint != two.tokenizer.fingerprint:
+        raise SettingsError(_other_tokenizer(one.name, two.name))
+
+
+def _other_tokenizer(one: str, two: str) -> str:
+    return (
+        f"heads of {one} and {two} cannot be matched: they have different tokenizers, so their "
+        "vectors belong to different tokens; match models with the same tokenizer"
+    )

@@ -1,0 +1,58 @@
+"""What makes two runs less than comparable, in words."""
+
+from collections.abc import Iterator, Mapping
+
+from headscope.run import Run
+
+_SETTINGS = {
+    "window_tokens": "windows of {} tokens",
+    "min_tokens": "texts from {} tokens on",
+    "similarity": "{} similarity",
+    "pairs": "pairs {}",
+    "special_tokens": "special tokens in pairs: {}",
+}
+"""The settings that change a compared number."""
+
+
+def remarks(runs: Mapping[str, Run]) -> tuple[str, ...]:
+    """What differs between the first run and the others, a sentence each; runs by their labels."""
+    first = next(iter(runs))
+    found: dict[str, list[str]] = {}
+    for label, run in runs.items():
+        for remark in _about(run):
+            found.setdefault(remark, []).append(label)
+        for remark in _between(runs[first], run, first) if label != first else ():
+            found.setdefault(remark, []).append(label)
+    return tuple(f"{', '.join(labels)}: {remark}" for remark, labels in found.items())
+
+
+def _about(run: Run) -> Iterator[str]:
+    layers = run.manifest.settings.layers
+    if layers is not None:
+        yield (
+            f"only layers {', '.join(map(str, layers))} were measured; depth is relative to the "
+            "deepest of them"
+        )
+
+
+def _between(first: Run, run: Run, name: str) -> Iterator[str]:
+    ours, theirs = first.manifest, run.manifest
+    for setting, form in _SETTINGS.items():
+        mine, other = getattr(ours.settings, setting), getattr(theirs.settings, setting)
+        if mine != other:
+            yield f"{form.format(other)}, where {name} has {form.format(mine)}"
+    if ours.corpus.hash != theirs.corpus.hash:
+        if ours.corpus.sources == theirs.corpus.sources:
+            yield (
+                f"{theirs.corpus.windows} windows of {theirs.corpus.documents} documents, where "
+                f"{name} has {ours.corpus.windows} of {ours.corpus.documents} of the same corpus"
+            )
+        else:
+            yield f"another corpus than {name}: differences may be those of the texts"
+    if ours.model.tokenizer_hash != theirs.model.tokenizer_hash:
+        yield f"another tokenizer than {name}: distances and repetitions count other tokens"
+    if ours.packages["headscope"] != theirs.packages["headscope"]:
+        yield (
+            f"measured by headscope {theirs.packages['headscope']}, "
+            f"{name} by {ours.packages['headscope']}"
+        )

@@ -1,0 +1,84 @@
+"""The rows of a comparison: each stack of each run, trained and untrained, with its samples."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headscope.compare.resampled_stack import ResampledStack, resample_stack
+from headscope.compare.units import Units, resampling_units
+from headscope.run import Run
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One stack of one run, or of its untrained models taken together."""
+
+    label: str
+    """Of the run."""
+    run: Run
+    stack: str
+    seeds: int
+    """Untrained models in it; 0 for the model itself."""
+    units: Units
+    resampled: ResampledStack
+
+    @property
+    def name(self) -> str:
+        """The row in words."""
+        stack = f" {self.stack}" if len(self.run.manifest.stacks) > 1 else ""
+        return f"{self.label}{stack}{' untrained' if self.seeds else ''}"
+
+    @property
+    def deepest(self) -> int:
+        """The number of the last layer measured: depth is relative to it."""
+        return max(self.resampled.layers)
+
+
+def comparison_rows(runs: Mapping[str, Run], *, untrained: bool, seed: int) -> list[Row]:
+    """Every stack of every run, each followed by its untrained models if asked for.
+
+    All rows are resampled together, so that they can be subtracted from each other.
+    """
+    nulls = {label: run.untrained if untrained else [] for label, run in runs.items()}
+    every = [run for label in runs for run in (runs[label], *nulls[label])]
+    units = dict(zip(map(id, every), resampling_units(every), strict=True))
+    rows = []
+    for label, run in runs.items():
+        for stack in run.manifest.stacks:
+            for members in ([run], nulls[label]):
+                if members:
+                    of_members = [units[id(member)] for member in members]
+                    resampled = resample_stack(members, of_members, stack, seed)
+                    seeds = 0 if members[0] is run else len(members)
+                    rows.append(Row(label, run, stack, seeds, of_members[0], resampled))
+    return rows
+
+
+def reference_of(row: Row, rows: Sequence[Row]) -> Row | None:
+    """What a row is compared with; None for the rows that others are compared with.
+
+    The untrained model: with the same stack, trained. Any other: with that stack of the first run,
+    or with the first stack of the first run where it has no such stack.
+    """
+    if row.seeds:
+        return next(
+            other
+            for other in rows
+            if other.label == row.label and other.stack == row.stack and not other.seeds
+        )
+    firsts = [other for other in rows if other.label == rows[0].label and not other.seeds]
+    if row in firsts:
+        return None
+    return next((other for other in firsts if other.stack == row.stack), firsts[0])
+
+
+def labelled(runs: Sequence[Run]) -> dict[str, Run]:
+    """The runs by the names of their folders, with as much of the path as tells them apart."""
+    paths = [run.folder.resolve() for run in runs]
+    for parts in range(1, max(len(path.parts) for path in paths) + 1):
+        labels = [str(Path(*path.parts[-parts:])) for path in paths]
+        if len(set(labels)) == len(runs):
+            break
+    else:  # the same folder twice
+        labels = [f"{path.name} ({number})" for number, path in enumerate(paths, 1)]
+    return dict(zip(labels, runs, strict=True))

@@ -1,0 +1,63 @@
+"""Column sums over any choice of texts, from the rows of a run and without the model.
+
+A choice of texts is a row of weights, one per text: 1 and 0 for a subset, how often each text was
+drawn for a bootstrap sample. Shards are read one after the other, so that memory does not grow with
+the run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
+from jaxtyping import Shaped
+from numpy.typing import NDArray
+
+from headscope.errors import RunError
+
+HEAD_KEYS = ("stack", "layer", "head")
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSums:
+    """Sums of columns over texts, for each choice of texts and each head."""
+
+    heads: pd.DataFrame
+    """A row per head: stack, layer, head; in the order of the second axis of the sums."""
+    sums: dict[str, NDArray[np.float64]]
+    """By column, of shape (choice, head)."""
+
+    def choices(self, some: slice) -> "WeightedSums":
+        """The sums of some of the choices."""
+        return WeightedSums(self.heads, {name: values[some] for name, values in self.sums.items()})
+
+
+def weighted_sums(
+    rows: ds.Dataset, columns: Sequence[str], weights: Shaped[np.ndarray, "choice text"]
+) -> WeightedSums:
+    """The sums of `columns` over the texts, weighted in each of the ways of `weights`."""
+    heads: pd.DataFrame | None = None
+    sums: dict[str, NDArray[np.float64]] = {}
+    try:
+        for shard in rows.get_fragments():
+            table = shard.to_table(columns=["text", *columns])
+            text = table["text"].to_numpy()
+            n_heads = int(np.count_nonzero(text == text[0]))
+            if heads is None:
+                heads = shard.head(n_heads, columns=list(HEAD_KEYS)).to_pandas()
+                heads = heads.astype({"layer": np.int64, "head": np.int64})
+                sums = {name: np.zeros((len(weights), n_heads)) for name in columns}
+            # Rows are sorted by text, and every text has the same heads: columns are matrices.
+            of_shard = weights[:, text[::n_heads]].astype(np.float64)
+            for name in columns:
+                values = table[name].to_numpy().reshape(-1, n_heads).astype(np.float64)
+                sums[name] += of_shard @ values
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise RunError(
+            f"the shards cannot be read ({str(error).splitlines()[0]}); run the same analyze "
+            "command again to do damaged ones anew"
+        ) from error
+    assert heads is not None, "a run has shards"
+    return WeightedSums(heads, sums)

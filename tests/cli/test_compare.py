@@ -1,0 +1,63 @@
+"""`headscope compare` on the screen, as JSON and as a figure."""
+
+import json
+
+import pandas as pd
+
+from headscope.cli.compare_tables import print_match
+from headscope.compare.quantities import QUANTITIES
+
+
+def test_tables_fit_into_100_columns(command, demo_run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    outcome = command("compare", demo_run.folder, demo_run.folder)
+    assert outcome.code == 0
+    for quantity in QUANTITIES:
+        assert quantity.title in outcome.out
+    tables, _, notes = outcome.out.partition("±     half")
+    assert max(map(len, tables.splitlines())) <= 100
+    assert "…  " not in tables, "no number is cut"
+    assert "less run (1)" in notes
+    assert "documents are too few" in notes
+
+
+def test_json_is_json_alone(command, demo_run):
+    runs = [demo_run.folder] * 2
+    outcome = command("compare", *runs, "--json", "--steps", "--match", "--texts", 2)
+    found = json.loads(outcome.out)
+    assert set(found) == {"thirds", "curves", "roles", "claims", "remarks", "steps", "matches"}
+    assert found["steps"] == [1, 2]
+    assert found["thirds"][-1]["difference"] == 0
+    assert len(found["curves"]) == 2 * 6 * len(QUANTITIES)
+    (match,) = found["matches"].values()
+    assert len(match) == len(demo_run.heads)
+    assert all(row["layer"] == row["other_layer"] for row in match)
+
+
+def test_the_match_table_has_a_line_for_every_head(capsys):
+    heads = [
+        {"stack": "encoder", "layer": 3, "head": 7, "other_layer": 12, "other_head": 11}
+        | {"cka": 0.812, "runner_up_layer": 2, "runner_up_head": 1, "runner_up_cka": 0.5}
+        | {"null": 0.07, "mutual": mutual}
+        for mutual in (True, False)
+    ]
+    print_match(pd.DataFrame(heads), "a", "b")
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if "3.7" in line]
+    numbers = ["encoder", "3.7", "12.11", "0.81", "2.1", "0.50", "0.07"]
+    assert lines == [[*numbers, "yes"], numbers]
+
+
+def test_the_figure_is_written_in_the_format_of_its_name(command, demo_run, tmp_path):
+    path = tmp_path / "side.svg"
+    outcome = command("compare", demo_run.folder, demo_run.folder, "--figure", path)
+    assert outcome.out.splitlines()[-1].split() == ["figure", str(path)]
+    assert path.read_bytes().startswith(b"<?xml")
+
+
+def test_mistakes_take_one_line(command, demo_run, tmp_path):
+    alone = command("compare", demo_run.folder)
+    assert (alone.code, alone.err.count("\n")) == (2, 1)
+    assert "two runs" in alone.err
+    figure = command("compare", *[demo_run.folder] * 2, "--figure", tmp_path / "side.gif")
+    assert (figure.code, figure.err.count("\n")) == (2, 1)
+    assert ".png, .svg, .pdf" in figure.err

@@ -1,0 +1,40 @@
+"""The figures of a comparison show what the tables hold."""
+
+import numpy as np
+import pytest
+
+import headscope as hs
+from headscope.compare.quantities import QUANTITIES
+
+
+@pytest.fixture(scope="module")
+def comparison(demo_run) -> hs.Comparison:
+    return hs.compare([demo_run, demo_run])
+
+
+def panel_lines(panel):
+    """The drawn lines by label, without the line at zero."""
+    return {line.get_label(): line for line in panel.lines if line.get_label()[0] != "_"}
+
+
+def test_every_quantity_has_a_panel_and_every_row_a_line(comparison):
+    panels = comparison.figure().axes
+    assert len(panels) == len(QUANTITIES)
+    for panel, quantity in zip(panels, QUANTITIES, strict=True):
+        assert panel.get_title().startswith(quantity.title)
+        lines = panel_lines(panel)
+        assert list(lines) == list(comparison.curves["name"].unique())
+        of_quantity = comparison.curves[comparison.curves["quantity"] == quantity.name]
+        for name, rows in of_quantity.groupby("name"):
+            np.testing.assert_array_equal(lines[name].get_xdata(), rows["depth"])
+            np.testing.assert_array_equal(lines[name].get_ydata(), rows["value"])
+
+
+def test_steps_are_drawn_in_their_order(demo_run):
+    later_first = hs.compare([demo_run, demo_run], steps=[400, 0])
+    panels = later_first.figure().axes
+    assert [panel.get_title() for panel in panels if panel.get_visible()][-1].startswith("heads")
+    for line in panel_lines(panels[0]).values():
+        assert line.get_xdata().tolist() == [0, 400]
+    counts = sum(line.get_ydata()[-1] for line in panel_lines(panels[len(QUANTITIES)]).values())
+    assert counts == len(demo_run.heads)
