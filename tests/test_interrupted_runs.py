@@ -21,8 +21,10 @@ hs.analyze("demo", sys.argv[1], out=sys.argv[2], shard_windows=4, layers=[1, 6],
 
 # The command as people type it, but for shards that are small enough to be interrupted.
 COMMAND_LINE = """
-import functools, importlib, sys
+import functools, importlib, signal, sys
 from headscope.cli import main
+# As in a terminal: what a shell starts in the background has Ctrl-C switched off.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 home = importlib.import_module("headscope.analyze")
 home.analyze = functools.partial(home.analyze, shard_windows=4, permutations=2)
 corpus, out = sys.argv[1:]

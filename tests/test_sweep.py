@@ -13,7 +13,6 @@ from headscope.measures.tables import column_totals
 from headscope.prepare import read_windows
 from headscope.runs.reduce import reduce_shards
 from headscope.settings import SWEEP_ATTENTION, SWEEP_PAIRS
-from headscope.sweep import telling_layers
 from tests.demo_texts import write_uneven_corpus
 
 WORDS = (20, 45, 31)
@@ -118,11 +117,3 @@ def test_the_table_has_a_row_per_layer_or_head_and_threshold(swept):
     thresholds = len(SWEEP_PAIRS) + len(SWEEP_ATTENTION)
     assert len(swept.sweep()) == 2 * thresholds
     assert len(swept.sweep(per="head")) == 2 * 12 * thresholds
-
-
-@pytest.mark.parametrize(
-    ("layers", "telling"),
-    [(range(1, 13), [1, 6, 11]), (range(1, 7), [1, 3, 5]), ([2, 5, 9], [2, 5, 9]), ([4], [4])],
-)
-def test_the_telling_layers_are_those_of_the_paper(layers, telling):
-    assert telling_layers(list(layers)) == telling

@@ -4,7 +4,7 @@ Each run is measured at ten pair rules and five attention thresholds in its one 
 beside its own. These are tables of those numbers: nothing is computed anew.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -35,16 +35,6 @@ def sweep_table(
     ]
     whole = pd.concat(tables, ignore_index=True)
     return whole[["stack", *whole.columns.drop("stack")]]
-
-
-def telling_layers(layers: Sequence[int]) -> list[int]:
-    """The first, the middle and the last but one of some layers: 1, 6 and 11 of 12, as the paper.
-
-    All of them where there are three or fewer.
-    """
-    if len(layers) <= 3:
-        return list(layers)
-    return [layers[0], layers[(len(layers) - 1) // 2], layers[-2]]
 
 
 def _axis_table(dataset: xr.Dataset, axis: Axis, per: Literal["layer", "head"]) -> pd.DataFrame:

@@ -1,16 +1,26 @@
 """`headscope sweep` and `headscope stability`: tables for people, JSON for scripts."""
 
 import json
+import shutil
+
+import pytest
 
 
-def test_sweep_shows_the_layers_of_the_paper_and_marks_the_runs_own_threshold(command, demo_run):
-    outcome = command("sweep", demo_run.folder)
+@pytest.fixture
+def copied_run(demo_run, tmp_path):
+    """A run that may be written to."""
+    return shutil.copytree(demo_run.folder, tmp_path / "run")
+
+
+def test_sweep_shows_the_layers_of_the_paper_and_marks_the_runs_own_threshold(command, copied_run):
+    outcome = command("sweep", copied_run)
     assert outcome.code == 0
     lines = [line.split() for line in outcome.out.splitlines()]
     assert [line[0] for line in lines if line[1:2] == ["top:0.01*"]] == ["1", "3", "5"]
     assert [line[0] for line in lines if line[1:2] == ["0.3*"]] == ["1", "3", "5"]
-    assert "headscope figures" in outcome.out
-    every = command("sweep", demo_run.folder, "--all").out
+    assert [line[0] for line in lines if line and line[-1].endswith("thresholds.png")] == ["figure"]
+    assert (copied_run / "figures" / "thresholds.png").is_file()
+    every = command("sweep", copied_run, "--all").out
     assert sum(line.split()[1:2] == ["max:0.5"] for line in every.splitlines()) == 6
 
 

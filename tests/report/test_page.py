@@ -2,11 +2,13 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from headscope.report.findings import FINDINGS, findings_rows
+from headscope.run import Run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -72,14 +74,10 @@ def test_the_page_loads_nothing_from_elsewhere(demo_run):
     assert not re.search(r"""(src|href)=["']https?:""", page)
 
 
-def test_names_are_escaped(demo_run, tmp_path):
-    from dataclasses import replace
-
-    from headscope.report.page import report_page
-
+def test_names_are_escaped_on_the_page_and_in_its_figures(demo_run, tmp_path):
     manifest = demo_run.manifest
     hostile = replace(manifest, model=replace(manifest.model, name="<script>alert(1)</script>"))
-    page = report_page(hostile, {"encoder": demo_run.layers})
+    page = Run(demo_run.folder, hostile).report(tmp_path / "page.html").read_text()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
 

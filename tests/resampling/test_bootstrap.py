@@ -127,6 +127,7 @@ def test_what_cannot_be_resampled_has_no_interval():
 
 
 def test_a_measure_without_expectation_is_not_asked_for_one():
-    run = resample_run(simulated_table(np.random.default_rng(0), 3, 2, 30), 0, 10)
+    table = simulated_table(np.random.default_rng(0), 3, 2, 30)
+    table.columns.update(norm=table.columns["pairs"], norm_texts=table.columns["pairs"])
     with pytest.raises(ValueError, match="no expectation"):
-        run.pooled_expected(NORM)
+        resample_run(table, 0, 10).pooled_expected(NORM)

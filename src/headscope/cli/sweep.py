@@ -38,7 +38,8 @@ def sweep_command(
 ) -> None:
     """Show how every finding moves with the pair rule and the attention threshold.
 
-    The thresholds were measured in the run's own pass over the texts: this takes no time.
+    A table for each stack, and the figure `thresholds` in the run folder. All thresholds were
+    measured in the run's own pass over the texts.
     """
     from headscope.run import open_run
     from headscope.sweep import AXES
@@ -58,7 +59,8 @@ def sweep_command(
             rows = table[(table["stack"] == stack) & (table["axis"] == axis)]
             title = f"{opened.manifest.model.name}, {stack}: by {axis.replace('_', ' ')}"
             _print_table(rows, title, own[axis], all_layers)
-    typer.echo(f"figure  headscope figures {run} draws it (thresholds)")
+    for path in opened.figures(only=["thresholds"]).files:
+        typer.echo(f"figure  {path}")
 
 
 def _print_table(rows: "pd.DataFrame", title: str, own: str, all_layers: bool) -> None:
@@ -67,7 +69,7 @@ def _print_table(rows: "pd.DataFrame", title: str, own: str, all_layers: bool) -
     from rich.markup import escape
     from rich.table import Table
 
-    from headscope.sweep import telling_layers
+    from headscope.figures.depths import three_depths
 
     columns = _COLUMNS[rows["axis"].iloc[0]]
     table = Table(
@@ -84,7 +86,7 @@ def _print_table(rows: "pd.DataFrame", title: str, own: str, all_layers: bool) -
     for heading, _ in columns.values():
         table.add_column(heading, justify="right")
     layers = rows["layer"].unique().tolist()
-    for layer in layers if all_layers else telling_layers(layers):
+    for layer in layers if all_layers else three_depths(layers):
         for row in rows[rows["layer"] == layer].to_dict("records"):
             mark = "*" if row["threshold"] == own else ""
             cells = [_cell(row[column], form) for column, (_, form) in columns.items()]

@@ -1,6 +1,6 @@
 """Every column sum of a run in every bootstrap sample: what intervals of all measures come from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,10 +29,7 @@ class ResampledRun:
 
     def pooled_expected(self, measure: Measure, layers: Sequence[int] | None = None) -> Samples:
         """What the measure would be without the effect, over the same heads."""
-        expected = measure.expected_value(self._of_layers(measure, layers))
-        if expected is None:
-            raise ValueError(f"{measure.name} has no expectation")
-        return expected
+        return _expected(measure, self._of_layers(measure, layers))
 
     def excess(self, measure: Measure, layers: Sequence[int] | None = None) -> Samples:
         """The measure minus its expectation."""
@@ -47,10 +44,7 @@ class ResampledRun:
         self, measure: Measure
     ) -> Float64[np.ndarray, "sample head_of_any_layer"]:
         """The expectation of a measure for each head by itself."""
-        expected = measure.expected_value(self.sums)
-        if expected is None:
-            raise ValueError(f"{measure.name} has no expectation")
-        return _flat(expected)
+        return _flat(_expected(measure, self.sums))
 
     def total(self, column: str) -> float:
         """The sum of a column over all texts, layers and heads."""
@@ -94,6 +88,15 @@ def over_seeds(seeds: Sequence[Samples]) -> Samples:
     picked = stacked[np.arange(stacked.shape[1]) % len(stacked), np.arange(stacked.shape[1])]
     picked[0] = stacked[:, 0].mean()
     return picked
+
+
+def _expected(
+    measure: Measure, sums: Mapping[str, Float64[np.ndarray, "..."]]
+) -> Float64[np.ndarray, "..."]:
+    expected = measure.expected_value(sums)
+    if expected is None:
+        raise ValueError(f"{measure.name} has no expectation")
+    return expected
 
 
 def _flat(values: Float64[np.ndarray, "sample layer head"]) -> Float64[np.ndarray, "sample cell"]:
