@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+import headscope
 from headscope.errors import SettingsError
 from headscope.figures.text import labelled_tokens, text_figure
 from headscope.figures.write import figure_bytes
@@ -79,3 +80,10 @@ def test_tokens_of_any_script_and_sign_can_be_written():
 def test_a_head_that_is_not_there_is_refused(layer, head):
     with pytest.raises(SettingsError, match=r"layers 4, 7 and heads 1 to 3"):
         text_figure(view_of(4), layer, head)
+
+
+def test_a_real_view_can_be_drawn(demo_model):
+    view = headscope.look(demo_model, "The cat sat on the mat. The dog saw the cat.")
+    left = text_figure(view, 6, 12, "demo").axes[0]
+    assert np.asarray(left.get_images()[0].get_array()) == pytest.approx(view.attention[5, 11])
+    assert [t.get_text() for t in left.get_yticklabels()] == list(view.tokens)

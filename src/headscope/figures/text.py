@@ -58,11 +58,11 @@ def text_figure(view: TextView, layer: int, head: int, caption: str = "") -> Fig
     attention and similarity agree. `caption` names the model.
     """
     place = _place(view, layer, head)
-    attention = np.asarray(view.attention)[place]
-    similarity = np.array(np.asarray(view.similarity)[place], dtype=np.float64)
+    attention = np.asarray(view.attention[place], dtype=np.float64)
+    similarity = np.array(view.similarity[place], dtype=np.float64)
     np.fill_diagonal(similarity, np.nan)
     tokens, keys = ([_visible(token) for token in some] for some in (view.tokens, view.key_tokens))
-    high = np.flatnonzero(np.asarray(view.high_attention)[place])
+    high = np.flatnonzero(view.high_attention[place])
     # Cross attention reads other tokens than it writes for: no mask can lie over C.
     masked = high if tokens == keys else np.array([], dtype=np.int64)
     with style():
@@ -99,7 +99,7 @@ def text_figure(view: TextView, layer: int, head: int, caption: str = "") -> Fig
 
 def _place(view: TextView, layer: int, head: int) -> tuple[int, int]:
     """Where the head is in the arrays."""
-    heads = np.asarray(view.attention).shape[1]
+    heads = view.attention.shape[1]
     if layer not in view.layers or not 1 <= head <= heads:
         raise SettingsError(
             f"layer {layer}, head {head}: this view has layers "
@@ -108,7 +108,7 @@ def _place(view: TextView, layer: int, head: int) -> tuple[int, int]:
     return list(view.layers).index(layer), head - 1
 
 
-def _draw(panel: Axes, matrix: NDArray[Any], label: str) -> None:
+def _draw(panel: Axes, matrix: NDArray[np.float64], label: str) -> None:
     rows, columns = matrix.shape
     extent = (-0.5, columns - 0.5, rows - 0.5, -0.5)
     low, high = value_range(matrix)
