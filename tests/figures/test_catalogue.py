@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
+import headscope
 from headscope.errors import SettingsError
 from headscope.figures.catalogue import FIGURES, StackFindings, draw_figure
 from headscope.figures.nothing import NothingToDraw
+from headscope.figures.source import Source
 from headscope.figures.write import figure_bytes
 
 
@@ -58,11 +60,29 @@ def test_equal_results_give_equal_svg_with_text_as_text(name, drawn, findings):
     assert b"24 texts of up to 64 tokens" in one
 
 
+@pytest.fixture(scope="module")
+def least(demo_model, tmp_path_factory):
+    """One head of one layer on one text."""
+    run = headscope.analyze(
+        demo_model,
+        "demo",
+        texts=1,
+        window=32,
+        layers=[3],
+        out=tmp_path_factory.mktemp("one") / "run",
+        nulls=0,
+        permutations=0,
+        progress=False,
+    )
+    results = run.stacks["encoder"].isel(head=[0])
+    return StackFindings(results, Source.of(run.manifest, "encoder"), run.roles.query("head == 1"))
+
+
 @pytest.mark.parametrize("name", FIGURES)
-def test_one_head_of_one_layer_can_be_drawn(name, findings):
-    results = findings.results.isel(layer=[2], head=[0])
-    roles = findings.roles.query("layer == 3 and head == 1")
-    draw_figure(name, StackFindings(results, findings.source, roles))
+def test_one_head_on_one_text_can_be_drawn(name, least):
+    # The one text may be one sentence: then there is no boundary to show.
+    with suppress(NothingToDraw) if name == "aligned" else nullcontext():
+        draw_figure(name, least)
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -84,19 +104,6 @@ def test_cross_attention_without_a_mask_can_be_drawn(name, findings):
     masks = [v for v in findings.results.data_vars if "mask_" in str(v)]
     results = findings.results.assign({v: findings.results[v] * np.nan for v in masks})
     draw_figure(name, replace(findings, results=results))
-
-
-def test_one_text_can_be_drawn(demo_model, tmp_path):
-    import headscope
-
-    run = headscope.analyze(
-        demo_model, "demo", texts=1, window=32, out=tmp_path, nulls=0, permutations=0,
-        progress=False,
-    )  # fmt: skip
-    for name in FIGURES:
-        # The one text may be one sentence: then there is no boundary to show.
-        with suppress(NothingToDraw) if name == "aligned" else nullcontext():
-            run.figure(name)
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are(findings):

@@ -3,6 +3,7 @@
 from headscope.claims.claim import Claim, Finding, no_answer
 from headscope.claims.evidence import Evidence, layer_span
 from headscope.measures.mean_distance import MEAN_DISTANCE
+from headscope.measures.measure import ratio
 from headscope.resampling.resampled_run import interval_of
 
 LEAST = 0.1
@@ -18,7 +19,8 @@ def _judge(evidence: Evidence) -> Finding:
     middle = run.pooled(MEAN_DISTANCE, middle_layers)
     first = run.pooled(MEAN_DISTANCE, evidence.layers[:1])
     final = run.pooled(MEAN_DISTANCE, final_layers)
-    fall, rise = interval_of((first - middle) / blind), interval_of((final - middle) / blind)
+    fall = interval_of(ratio(first - middle, blind))
+    rise = interval_of(ratio(final - middle, blind))
     if fall.low > LEAST and rise.low > LEAST:
         status = "holds"
     elif fall.high < LEAST or rise.high < LEAST:

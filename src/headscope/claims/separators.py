@@ -3,6 +3,7 @@
 from headscope.claims.claim import Claim, Finding, against_bar, no_answer
 from headscope.claims.evidence import Evidence, layer_span
 from headscope.measures.attention_share import SEPARATOR_ATTENTION
+from headscope.measures.measure import ratio
 from headscope.resampling.resampled_run import interval_of
 
 TIMES_THE_NULL = 2.0
@@ -17,7 +18,7 @@ def _judge(evidence: Evidence) -> Finding:
     null = evidence.null(lambda run: run.pooled(SEPARATOR_ATTENTION, final))
     if not null[0] > 0:
         return no_answer("the texts have no separators")
-    lift, untrained = interval_of(trained / null), interval_of(null)
+    lift, untrained = interval_of(ratio(trained, null)), interval_of(null)
     return Finding(
         status=against_bar(lift, TIMES_THE_NULL),
         effect=lift,

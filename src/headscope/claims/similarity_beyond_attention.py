@@ -4,6 +4,7 @@ from headscope.claims.claim import Claim, Finding, no_answer
 from headscope.claims.evidence import Evidence
 from headscope.measures.block_contrast import BLOCK_CONTRAST
 from headscope.measures.mask_agreement import MASK_AGREEMENT
+from headscope.measures.measure import ratio
 from headscope.measures.repetition import REPETITION
 from headscope.resampling.resampled_run import interval_of
 
@@ -18,7 +19,7 @@ def _judge(evidence: Evidence) -> Finding:
     if not evidence.untrained:
         return no_answer("there is no untrained model to compare with: analyse with --nulls 200")
     expected = run.pooled_expected(MASK_AGREEMENT)
-    explained = interval_of((run.pooled(MASK_AGREEMENT) - expected) / (1 - expected))
+    explained = interval_of(ratio(run.pooled(MASK_AGREEMENT) - expected, 1 - expected))
     repetition = interval_of(
         run.excess(REPETITION) - evidence.null(lambda null: null.excess(REPETITION))
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.errors import SettingsError
 from headscope.figures.frame import framed_figure, settled
-from headscope.figures.matrices import draw_matrix
+from headscope.figures.matrices import draw_matrix, value_range
 from headscope.figures.style import PAPER, SMALL, style
 
 MOST_LABELS = 44
@@ -27,6 +27,14 @@ class TextView(Protocol):
         """The text as the model reads it."""
 
     @property
+    def key_tokens(self) -> Sequence[str]:
+        """The tokens that heads read: others than `tokens` in cross attention."""
+
+    @property
+    def layers(self) -> Sequence[int]:
+        """The number of each layer, in the order of the first axis of the arrays."""
+
+    @property
     def sentences(self) -> Any:
         """The sentence of each token, -1 for none."""
 
@@ -36,7 +44,7 @@ class TextView(Protocol):
 
     @property
     def similarity(self) -> Any:
-        """Context similarity matrices of shape (layer, head, token, token)."""
+        """Context similarity matrices of shape (layer, head, token, token), zero diagonal."""
 
     @property
     def high_attention(self) -> Any:
@@ -49,57 +57,63 @@ def text_figure(view: TextView, layer: int, head: int, caption: str = "") -> Fig
     Rows and columns of high-attention tokens are framed: similarity within the frames is where
     attention and similarity agree. `caption` names the model.
     """
-    attention = _of_head(view.attention, layer, head)
-    similarity = _of_head(view.similarity, layer, head).copy()
+    place = _place(view, layer, head)
+    attention = np.asarray(view.attention[place], dtype=np.float64)
+    similarity = np.array(view.similarity[place], dtype=np.float64)
     np.fill_diagonal(similarity, np.nan)
-    tokens = [_visible(token) for token in view.tokens]
+    tokens, keys = ([_visible(token) for token in some] for some in (view.tokens, view.key_tokens))
+    high = np.flatnonzero(view.high_attention[place])
     # Cross attention reads other tokens than it writes for: no mask can lie over C.
-    square = attention.shape[1] == len(tokens)
-    high = _of_head(view.high_attention, layer, head).astype(bool)
-    masked = np.flatnonzero(high) if square else np.array([], dtype=np.int64)
+    masked = high if tokens == keys else np.array([], dtype=np.int64)
     with style():
         figure = framed_figure(
             f"Layer {layer}, head {head}: attention and context similarity",
             caption,
             f"1 text of {len(tokens)} tokens; frames: rows and columns of the {len(masked)} tokens "
             "with high attention; dotted: sentence boundaries",
-            height=4.1,
+            height=3.7,
         )
         left, right = figure.subplots(1, 2)
-        _draw(left, attention, "attention weight", signed=False)
-        _draw(right, similarity, "similarity", signed=bool(np.nanmin(similarity, initial=0) < 0))
+        _draw(left, attention, "attention weight")
+        _draw(right, similarity, "similarity")
         left.set_title("attention")
         left.set_ylabel("query token")
         left.set_xlabel("key token")
+        _name_tokens(left, tokens, masked, keys, high)
         right.set_title("context similarity")
         right.set_ylabel("token")
         right.set_xlabel("token")
-        for panel in (left, right):
-            _name_rows(panel, tokens, masked)
-            if square or panel is right:
-                _name_columns(panel, tokens, masked)
-                _draw_boundaries(panel, np.asarray(view.sentences))
-        for token in masked:
-            for edge in (token - 0.5, token + 0.5):
-                right.axhline(edge, color=_MASK, linewidth=0.5)
-                right.axvline(edge, color=_MASK, linewidth=0.5)
+        _name_tokens(right, tokens, masked, tokens, masked)
+        for edge in sentence_edges(np.asarray(view.sentences)):
+            dots = {"color": "#999999", "linewidth": 0.7, "linestyle": ":"}
+            for panel in (left, right):
+                panel.axhline(edge, **dots)
+            if tokens == keys:
+                left.axvline(edge, **dots)
+            right.axvline(edge, **dots)
+        for edge in (edge for token in masked for edge in (token - 0.5, token + 0.5)):
+            right.axhline(edge, color=_MASK, linewidth=0.5)
+            right.axvline(edge, color=_MASK, linewidth=0.5)
         return settled(figure)
 
 
-def _of_head(arrays: Any, layer: int, head: int) -> NDArray[Any]:
-    values = np.asarray(arrays)
-    layers, heads = values.shape[:2]
-    if not (1 <= layer <= layers and 1 <= head <= heads):
+def _place(view: TextView, layer: int, head: int) -> tuple[int, int]:
+    """Where the head is in the arrays."""
+    heads = view.attention.shape[1]
+    if layer not in view.layers or not 1 <= head <= heads:
         raise SettingsError(
-            f"layer {layer}, head {head}: this text has layers 1 to {layers} and heads 1 to {heads}"
+            f"layer {layer}, head {head}: this view has layers "
+            f"{', '.join(map(str, view.layers))} and heads 1 to {heads}"
         )
-    return np.asarray(values[layer - 1, head - 1])
+    return list(view.layers).index(layer), head - 1
 
 
-def _draw(panel: Axes, matrix: NDArray[np.float64], label: str, *, signed: bool) -> None:
+def _draw(panel: Axes, matrix: NDArray[np.float64], label: str) -> None:
     rows, columns = matrix.shape
     extent = (-0.5, columns - 0.5, rows - 0.5, -0.5)
-    draw_matrix(panel, matrix, extent, signed=signed, label=label)
+    low, high = value_range(matrix)
+    # Little below zero needs no colours of its own.
+    draw_matrix(panel, matrix, extent, signed=low < -0.1 * high, label=label)
 
 
 def _visible(token: str) -> str:
@@ -119,21 +133,22 @@ def labelled_tokens(n: int, masked: NDArray[np.int64]) -> list[int]:
     return chosen
 
 
-def _name_rows(panel: Axes, tokens: list[str], masked: NDArray[np.int64]) -> None:
-    at = labelled_tokens(len(tokens), masked)
-    panel.set_yticks(at, [tokens[n] for n in at], fontsize=SMALL - 1, parse_math=False)
+def _name_tokens(
+    panel: Axes,
+    rows: list[str],
+    masked_rows: NDArray[np.int64],
+    columns: list[str],
+    masked_columns: NDArray[np.int64],
+) -> None:
+    look: dict[str, Any] = {"fontsize": SMALL - 1, "parse_math": False}
+    at = labelled_tokens(len(rows), masked_rows)
+    panel.set_yticks(at, [rows[place] for place in at], **look)
+    at = labelled_tokens(len(columns), masked_columns)
+    panel.set_xticks(at, [columns[place] for place in at], rotation=90, **look)
     panel.tick_params(length=1.5, pad=1)
 
 
-def _name_columns(panel: Axes, tokens: list[str], masked: NDArray[np.int64]) -> None:
-    at = labelled_tokens(len(tokens), masked)
-    names = [tokens[n] for n in at]
-    panel.set_xticks(at, names, fontsize=SMALL - 1, rotation=90, parse_math=False)
-
-
-def _draw_boundaries(panel: Axes, sentences: NDArray[np.int64]) -> None:
-    changes = np.flatnonzero((sentences[1:] != sentences[:-1]) & (sentences[1:] >= 0)
-                             & (sentences[:-1] >= 0))  # fmt: skip
-    for change in changes + 0.5:
-        panel.axhline(change, color="white", linewidth=0.6, linestyle=":")
-        panel.axvline(change, color="white", linewidth=0.6, linestyle=":")
+def sentence_edges(sentences: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The places between two tokens of different sentences."""
+    inside = (sentences[1:] >= 0) & (sentences[:-1] >= 0)
+    return np.asarray(np.flatnonzero(inside & (sentences[1:] != sentences[:-1])) + 0.5)

@@ -148,6 +148,10 @@ def _draw(
             markersize=3,
             label=f"layer {layer}",
         )
+    if not np.isfinite(lines).any():
+        # Cross attention has no mask over C.
+        panel.text(0.5, 0.5, "not defined", ha="center", color=EXPECTED, transform=panel.transAxes)
+        panel.set_yticks([])
     if own is not None:
         panel.axvline(own, color=EXPECTED, linewidth=0.8, linestyle=":")
     panel.set_ylim(*_with_zero(lines))
