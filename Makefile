@@ -15,7 +15,7 @@ OLDEST := 5.6.0
 .PHONY: demo test test-oldest check bench clean
 
 demo: $(VENV)/.demo
-	$(BIN)/headscope analyze
+	$(BIN)/headscope analyze --nulls 30
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
