@@ -14,7 +14,7 @@ from headscope.text.demo import read_demo
 from headscope.text.windows import Window
 from tests.naive import NaiveText
 
-QUICK = {"nulls": 0, "permutations": 2, "progress": False}
+QUICK = {"nulls": 0, "permutations": 2, "report": False, "progress": False}
 """Options of `hs.analyze` that leave out what a test does not look at."""
 
 

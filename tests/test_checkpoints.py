@@ -22,6 +22,7 @@ def test_a_real_checkpoint_analyses_a_treebank(name, checkpoint, corpora, tmp_pa
         texts=3,
         nulls=0,
         out=tmp_path / "run",
+        report=False,
         progress=False,
     )
     for stack, (layers, heads) in SHAPES[name].items():

@@ -16,7 +16,7 @@ SHARDS = 6
 SCRIPT = """
 import sys, headscope as hs
 hs.analyze("demo", sys.argv[1], out=sys.argv[2], shard_windows=4, layers=[1, 6],
-    nulls=0, permutations=2, progress=False)
+    nulls=0, permutations=2, report=False, progress=False)
 """
 
 # The command as people type it, but for shards that are small enough to be interrupted.

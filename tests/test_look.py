@@ -40,7 +40,14 @@ def run_over(model, text: str, folder, **options) -> pd.DataFrame:
     corpus = folder / "one.jsonl"
     corpus.write_text(json.dumps({"text": text}))
     run = hs.analyze(
-        model, corpus, out=folder / "run", nulls=0, min_tokens=2, progress=False, **options
+        model,
+        corpus,
+        out=folder / "run",
+        nulls=0,
+        min_tokens=2,
+        report=False,
+        progress=False,
+        **options,
     )
     return run.rows().to_table().to_pandas()
 

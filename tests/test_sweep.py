@@ -32,6 +32,7 @@ def swept(demo_model, corpus, tmp_path_factory):
         demo_model,
         corpus,
         out=tmp_path_factory.mktemp("swept") / "run",
+        report=False,
         progress=False,
         **ASKED | OWN,
     )
@@ -68,7 +69,9 @@ def assert_sweep_equals(swept: hs.Run, separate: hs.Run, axis: str, threshold: s
     ],
 )
 def test_sweep_equals_a_separate_run(swept, demo_model, corpus, tmp_path, axis, own):
-    separate = hs.analyze(demo_model, corpus, out=tmp_path, progress=False, **ASKED | OWN | own)
+    separate = hs.analyze(
+        demo_model, corpus, out=tmp_path, report=False, progress=False, **ASKED | OWN | own
+    )
     assert_sweep_equals(swept, separate, axis, str(*own.values()))
 
 

@@ -45,8 +45,10 @@ def analyze(
     batch_tokens: int = 2048,
     shard_windows: int = 512,
     permutations: int = 64,
+    minimal: bool = False,
     seed: int = 0,
     nulls: int = 200,
+    report: bool = True,
     dtype: str = "float32",
     device: str = "cpu",
     allow_pickle: bool = False,
@@ -57,9 +59,10 @@ def analyze(
 
     `model` is `demo`, a hub id, a local folder, or what `hs.load_model` gave (it then keeps its own
     dtype and device); `corpus` one or more of `demo`, a file, a folder, `-`, `hf:NAME`. `texts`
-    limits the windows; `nulls` of them also go through the model with random weights. An
-    unfinished run of the same model, corpus and settings in `out` is resumed; another run there is
-    refused.
+    limits the windows; `nulls` of them also go through the model with random weights. `minimal`
+    leaves out the sweep, the permutations and the other variants of similarity; `report` False the
+    page. An unfinished run of the same model, corpus and settings in `out` is resumed; another run
+    there is refused.
     """
     settings = Settings(
         window_tokens=window,
@@ -71,6 +74,7 @@ def analyze(
         layers=None if layers is None else tuple(layers),
         shard_windows=shard_windows,
         permutations=permutations,
+        minimal=minimal,
         seed=seed,
         batch_tokens=batch_tokens,
     )
@@ -101,7 +105,12 @@ def analyze(
         folder = Path(out) if out is not None else default_folder(loaded.name, request)
         _refuse_foreign_folder(folder)
         stack.enter_context(only_writer(folder))
-        return _analyze(loaded, request, settings, nulls, folder, bars)
+        run = _analyze(loaded, request, settings, nulls, folder, bars)
+        if report:
+            bars.stage("writing the report", total=1)
+            run.report()
+            bars.advance()
+        return run
 
 
 def _analyze(
@@ -121,7 +130,6 @@ def _analyze(
         measure_untrained(run, model, sites, nulls, bars)
     bars.stage("reducing", total=1)
     run.reduce()
-    run.report()
     bars.advance()
     return run
 

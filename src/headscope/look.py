@@ -11,7 +11,7 @@ import torch
 
 from headscope.errors import CorpusError, SettingsError
 from headscope.kernels.column_mass import column_mass
-from headscope.kernels.token_rows import scaled_mass
+from headscope.kernels.token_rows import all_finite, scaled_mass
 from headscope.measure_windows import refuse_unmeasurable, stack_reading
 from headscope.models.capture import LayerCapture
 from headscope.models.load import load_model
@@ -110,8 +110,9 @@ def _read(
         )
 
     def on_layer(capture: LayerCapture) -> None:
-        refuse_unmeasurable(capture, labels.real, [window])
         batch = stacks[capture.site.stack].batch
+        norms = torch.linalg.vector_norm(capture.head_output, dim=-1)
+        refuse_unmeasurable(all_finite(norms, batch), capture.site, [window])
         mass = column_mass(capture.attention, batch.queries.real)
         scaled = scaled_mass(mass, batch, capture.site.causal, settings)
         stacks[capture.site.stack].layers.append(

@@ -4,10 +4,11 @@ The result is a pure function of model, windows and settings. Nothing that grows
 held: each layer is reduced while the forward pass stands at it, and Z, A and C are dropped.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import torch
+from jaxtyping import Bool
 from numpy.typing import NDArray
 
 from headscope.errors import MeasurementError
@@ -17,14 +18,15 @@ from headscope.kernels.layer_statistics import layer_statistics
 from headscope.kernels.position_sums import count_by_position
 from headscope.kernels.statistics import KINDS, LayerStatistics
 from headscope.kernels.text_batch import TextBatch
-from headscope.models.capture import LayerCapture
+from headscope.models.capture import MassCapture
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
-from headscope.runs.shard_builder import ShardBuilder
+from headscope.runs.shard_builder import ShardBuilder, merged
 from headscope.runs.shards import Shard
 from headscope.settings import Settings
 from headscope.text.batches import batches
 from headscope.text.windows import Window
+from headscope.threads import in_threads
 from headscope.token_labels import label_tokens, shifted_right, text_batch
 
 
@@ -41,16 +43,25 @@ def measure_windows(
 
     Texts are numbered from `first_text`. `on_texts` is told how many texts are done, as they are.
     """
-    builder = ShardBuilder(
-        texts=len(windows),
-        first_text=first_text,
-        sites=[(s.stack, s.layer, s.heads) for s in sites],
-    )
-    for places in batches(windows, max_tokens=settings.batch_tokens):
-        batch = [windows[place] for place in places]
-        _measure_batch(model, batch, np.asarray(places), settings, sites, builder)
-        on_texts(len(batch))
-    return builder.shard()
+    threads = torch.get_num_threads() if model.device.type == "cpu" else 1
+    groups = batches(windows, max_tokens=settings.batch_tokens, at_least=threads)
+    # Every second batch of two threads, so that all take as long. Who takes what is fixed, and
+    # with it the order of additions: equal thread counts give equal bits.
+    shares = [groups[first::threads] for first in range(min(threads, len(groups)))]
+
+    def measure(share: Iterable[list[int]]) -> ShardBuilder:
+        builder = ShardBuilder(
+            texts=len(windows),
+            first_text=first_text,
+            sites=[(s.stack, s.layer, s.heads) for s in sites],
+        )
+        for places in share:
+            batch = [windows[place] for place in places]
+            _measure_batch(model, batch, np.asarray(places), settings, sites, builder)
+            on_texts(len(batch))
+        return builder
+
+    return merged(in_threads(measure, shares)).shard()
 
 
 def _measure_batch(
@@ -68,19 +79,19 @@ def _measure_batch(
         for name, summed in _text_sums(readings[stack], settings).items():
             builder.add_array(stack, name, summed.cpu().numpy())
 
-    def on_layer(capture: LayerCapture) -> None:
+    def on_layer(capture: MassCapture) -> None:
         site = capture.site
-        refuse_unmeasurable(capture, labels.real, windows)
         statistics = layer_statistics(
             capture.head_output,
-            capture.attention,
+            capture.mass,
             readings[site.stack],
             causal=site.causal,
             settings=settings,
         )
+        refuse_unmeasurable(statistics.finite, site, windows)
         _keep(statistics, site, places, builder)
 
-    model.forward(labels.token_ids, labels.real, on_layer, sites=sites)
+    model.forward_mass(labels.token_ids, labels.real, on_layer, sites=sites)
 
 
 def stack_reading(
@@ -133,14 +144,13 @@ def _keep(
 
 
 def refuse_unmeasurable(
-    capture: LayerCapture, real: torch.Tensor, windows: Sequence[Window]
+    finite: Bool[torch.Tensor, " batch"], site: AttentionSite, windows: Sequence[Window]
 ) -> None:
     """Raise where the model wrote NaN or infinity for a token of a window."""
-    finite = torch.isfinite(capture.head_output).all(-1).all(1) | ~real
     if bool(finite.all()):
         return
-    text = int((~finite).any(-1).nonzero()[0])
+    text = int((~finite).nonzero()[0])
     raise MeasurementError(
-        f"layer {capture.site.layer} ({capture.site.stack}) writes NaN or infinity for a window "
+        f"layer {site.layer} ({site.stack}) writes NaN or infinity for a window "
         f"of document {windows[text].document!r}; try --dtype float32, or leave that document out"
     )

@@ -16,8 +16,8 @@ from headscope.runs.manifest import CorpusRecord, differences
 from headscope.runs.shards import Shard
 
 
-def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
-    """The run that holds the shards of all of `folders`, written to `out`.
+def merge(folders: Sequence[str | Path], out: str | Path, *, report: bool = True) -> Run:
+    """The run that holds the shards of all of `folders`, written to `out`, with its page.
 
     Runs must agree in model, settings and versions. Runs over the same windows are parts of one
     run: each shard is taken from whichever has it. Runs over different texts are put one after
@@ -34,7 +34,10 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
     parts_of_one = len({run.manifest.corpus.window_hashes for run in runs}) == 1
     plan = _union(runs) if parts_of_one else _concatenation(runs)
     with only_writer(target):
-        return _write(plan, runs, parts_of_one, target)
+        merged = _write(plan, runs, parts_of_one, target)
+        if report:
+            merged.report()
+        return merged
 
 
 _Plan = list[tuple[Run, int]]
@@ -97,7 +100,6 @@ def _write(plan: _Plan, runs: Sequence[Run], parts_of_one: bool, target: Path) -
     # The manifest comes last: a merge that was cut short leaves no folder that looks like a run.
     manifest.write(target)
     merged.reduce()
-    merged.report()
     return merged
 
 

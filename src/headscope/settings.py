@@ -86,6 +86,9 @@ class Settings:
     """The layers measured, numbered from 1; all of them when None."""
     permutations: int = 64
     """How often labels are dealt out at random, for what chance gives; 0 = not at all."""
+    minimal: bool = False
+    """Whether only the run's own variant, pair rule and threshold are measured: no other variants,
+    no sweep, no permutations."""
     seed: int = 0
     """Of whatever is random."""
     shard_windows: int = 512
@@ -106,6 +109,27 @@ class Settings:
             raise SettingsError("permutations and seed: must not be negative")
         if self.layers is not None and (not self.layers or min(self.layers) < 1):
             raise SettingsError("layers: give numbers from 1 on, such as 1,6,11")
+
+    @property
+    def variants(self) -> list[SimilarityVariant]:
+        """The variants of similarity whose sums are kept."""
+        return [self.similarity] if self.minimal else list(SIMILARITY_VARIANTS)
+
+    @property
+    def rules(self) -> list[PairRule]:
+        """The pair rules measured; the run's own first."""
+        return [self.pairs] if self.minimal else [self.pairs, *SWEEP_PAIRS]
+
+    @property
+    def attention_thresholds(self) -> list[float]:
+        """The attention thresholds measured; the run's own first."""
+        own = [self.attention_threshold]
+        return own if self.minimal else [*own, *SWEEP_ATTENTION]
+
+    @property
+    def label_permutations(self) -> int:
+        """How often labels are dealt out at random in this run."""
+        return 0 if self.minimal else self.permutations
 
     def to_json(self) -> dict[str, Any]:
         """The settings as plain JSON values."""

@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from headscope.errors import RunError
 from headscope.measures import TEXTS
 from headscope.measures.tables import column_totals, layer_columns, measure_columns
 
@@ -28,6 +29,11 @@ def sweep_table(
     measures are pooled over the heads of a layer unless `per` is `head`. Those that do not depend
     on an axis are NaN there.
     """
+    if not all(dataset.sizes["pair_rule"] for dataset in stacks.values()):
+        raise RunError(
+            "this run was measured at its own thresholds alone (--minimal); "
+            "analyse again without --minimal to see how findings move"
+        )
     tables = [
         _axis_table(dataset, axis, per).assign(stack=stack)
         for stack, dataset in stacks.items()

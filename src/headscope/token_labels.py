@@ -78,14 +78,16 @@ def text_batch(
     for row, number in enumerate(text_numbers):
         rng = np.random.default_rng([settings.seed, int(number)])
         ids = np.where(inside[row], groups[:, row], -1)
-        sentences.append(permute_sentences(ids[SENTENCE], settings.permutations, rng))
-        tokens.append(permute_tokens(ids[TOKEN], settings.permutations, rng))
+        sentences.append(permute_sentences(ids[SENTENCE], settings.label_permutations, rng))
+        tokens.append(permute_tokens(ids[TOKEN], settings.label_permutations, rng))
 
     def stacked(
         permuted: Sequence[NDArray[np.int64]],
     ) -> Int[Tensor, "batch token permutation"]:
         # The permutations of a token lie together: they are read together, pair by pair.
-        return torch.from_numpy(np.stack(permuted).swapaxes(1, 2).copy()).to(counted.device)
+        return torch.from_numpy(np.stack(permuted).swapaxes(1, 2).astype(np.int32, order="C")).to(
+            counted.device
+        )
 
     return TextBatch(
         queries=queries,

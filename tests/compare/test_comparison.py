@@ -38,6 +38,7 @@ def layers_run(demo_model, tmp_path_factory) -> hs.Run:
         layers=[1, 4, 6],
         nulls=0,
         out=tmp_path_factory.mktemp("layers") / "run",
+        report=False,
         progress=False,
     )
 
@@ -49,7 +50,14 @@ def book_run(demo_model, tmp_path_factory) -> hs.Run:
     corpus = folder / "book.txt"
     corpus.write_text("A sentence about one thing. Another one about the same thing! " * 30)
     return hs.analyze(
-        demo_model, corpus, window=32, layers=[1], nulls=0, out=folder / "run", progress=False
+        demo_model,
+        corpus,
+        window=32,
+        layers=[1],
+        nulls=0,
+        out=folder / "run",
+        report=False,
+        progress=False,
     )
 
 
@@ -57,7 +65,7 @@ def book_run(demo_model, tmp_path_factory) -> hs.Run:
 def null_run(demo_model, tmp_path_factory) -> hs.Run:
     """With its untrained models."""
     out = tmp_path_factory.mktemp("null") / "run"
-    return hs.analyze(demo_model, "demo", texts=6, nulls=3, out=out, progress=False)
+    return hs.analyze(demo_model, "demo", texts=6, nulls=3, out=out, report=False, progress=False)
 
 
 @pytest.fixture(scope="module")

@@ -72,7 +72,14 @@ def test_models_of_runs_are_loaded_by_name_and_must_be_those_of_the_runs(tmp_pat
     wordpiece().save_pretrained(folder)
     corpus.write_text("\n\n".join(TEXTS))
     run = hs.analyze(
-        folder, corpus, window=32, nulls=0, permutations=0, out=tmp_path / "run", progress=False
+        folder,
+        corpus,
+        window=32,
+        nulls=0,
+        permutations=0,
+        out=tmp_path / "run",
+        report=False,
+        progress=False,
     )
     match = match_runs(run, run, texts=2)
     assert match[THERE].to_numpy().tolist() == match[HERE].to_numpy().tolist()

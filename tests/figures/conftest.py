@@ -17,6 +17,7 @@ def small_run(demo_model, tmp_path_factory):
         window=64,
         out=tmp_path_factory.mktemp("figures") / "run",
         nulls=0,
+        report=False,
         progress=False,
     )
 

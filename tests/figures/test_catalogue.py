@@ -72,6 +72,7 @@ def least(demo_model, tmp_path_factory):
         out=tmp_path_factory.mktemp("one") / "run",
         nulls=0,
         permutations=0,
+        report=False,
         progress=False,
     )
     results = run.stacks["encoder"].isel(head=[0])

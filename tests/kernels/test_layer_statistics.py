@@ -8,13 +8,21 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headscope.kernels import fused
+from headscope.kernels.column_mass import column_mass
 from headscope.kernels.fused import fused_statistics
+from headscope.kernels.position_sums import sum_by_position, sum_products_by_position
 from headscope.kernels.vectorised import vectorised_statistics
 from headscope.settings import SWEEP_ATTENTION, SWEEP_PAIRS, PairRule, Settings
 from tests.kernels.random_layers import HEADS, padded_batch, random_layer, random_text
 from tests.naive import naive_head
 
 KERNELS = pytest.mark.parametrize("kernel", [vectorised_statistics, fused_statistics])
+
+
+def measured(kernel, z, attention, batch, **options):
+    return kernel(z, column_mass(attention, batch.queries.real), batch, **options)
+
 
 layers = given(
     seed=st.integers(0, 10**6),
@@ -43,7 +51,9 @@ def test_statistics_equal_plain_loops(
         special_tokens=special_tokens,
         permutations=3,
     )
-    ours = kernel(z, attention, padded_batch(texts, chosen), causal=causal, settings=chosen)
+    ours = measured(
+        kernel, z, attention, padded_batch(texts, chosen), causal=causal, settings=chosen
+    )
     summed = np.zeros((HEADS, 16, 16))
     histogram = np.zeros((HEADS, 16))
     kinds = np.zeros((HEADS, 7))
@@ -91,8 +101,8 @@ def test_the_two_kernels_agree_in_everything(
         permutations=4,
     )
     batch = padded_batch(texts, chosen)
-    one = vectorised_statistics(z, attention, batch, causal=causal, settings=chosen)
-    other = fused_statistics(z, attention, batch, causal=causal, settings=chosen)
+    one = measured(vectorised_statistics, z, attention, batch, causal=causal, settings=chosen)
+    other = measured(fused_statistics, z, attention, batch, causal=causal, settings=chosen)
     for part in ("rows", "sums", "sweep"):
         ours, theirs = getattr(one, part), getattr(other, part)
         assert set(ours) == set(theirs)
@@ -110,16 +120,16 @@ def test_the_sweep_is_what_each_threshold_gives_by_itself(kernel):
     base = Settings(window_tokens=16, permutations=0, pairs=PairRule.parse("top:0.1"))
     batch = padded_batch(texts, base)
 
-    def measured(chosen):
-        return kernel(z, attention, batch, causal=False, settings=chosen)
+    def at(chosen):
+        return measured(kernel, z, attention, batch, causal=False, settings=chosen)
 
-    sweep = measured(base).sweep
+    sweep = at(base).sweep
     for place, rule in enumerate(SWEEP_PAIRS):
-        alone = measured(replace(base, pairs=rule)).rows
+        alone = at(replace(base, pairs=rule)).rows
         for name in [key for key in sweep if key.startswith("pair_rule/")]:
             assert torch.equal(sweep[name][..., place], alone[name.split("/")[1]]), (rule, name)
     for place, threshold in enumerate(SWEEP_ATTENTION):
-        alone = measured(replace(base, attention_threshold=threshold)).rows
+        alone = at(replace(base, attention_threshold=threshold)).rows
         for name in [key for key in sweep if key.startswith("attention_threshold/")]:
             assert torch.equal(sweep[name][..., place], alone[name.split("/")[1]]), name
 
@@ -130,7 +140,9 @@ def test_exclusiveness_adds_up_to_the_number_of_distinct_focal_tokens(kernel):
     texts = [random_text(rng, 12) for _ in range(5)]
     z, attention = random_layer(rng, texts)
     chosen = Settings(window_tokens=16)
-    rows = kernel(z, attention, padded_batch(texts, chosen), causal=False, settings=chosen).rows
+    rows = measured(
+        kernel, z, attention, padded_batch(texts, chosen), causal=False, settings=chosen
+    ).rows
     for text in range(5):
         distinct = len(set(rows["focal_token"][text].tolist()))
         assert rows["focal_exclusiveness"][text].sum().item() == pytest.approx(distinct)
@@ -142,7 +154,9 @@ def test_texts_with_too_few_tokens_for_a_pair_have_none(kernel, rule):
     texts = [random_text(np.random.default_rng(0), 3)]
     z, attention = random_layer(np.random.default_rng(0), texts)
     chosen = Settings(window_tokens=16, pairs=PairRule.parse(rule))
-    rows = kernel(z, attention, padded_batch(texts, chosen), causal=False, settings=chosen).rows
+    rows = measured(
+        kernel, z, attention, padded_batch(texts, chosen), causal=False, settings=chosen
+    ).rows
     assert rows["pairs"].sum() == 0
     assert (rows["focal_token"] == -1).all()
     assert rows["block_contrast_texts"].sum() == 0
@@ -156,7 +170,7 @@ def test_cross_attention_has_no_mask_over_its_pairs(kernel):
     batch = padded_batch(texts, chosen)
     batch = replace(batch, keys=replace(batch.keys))
     z, attention = random_layer(rng, texts)
-    result = kernel(z, attention, batch, causal=False, settings=chosen)
+    result = measured(kernel, z, attention, batch, causal=False, settings=chosen)
     assert result.rows["mask_pairs"].isnan().all()
     assert result.sweep["pair_rule/mask_pairs"].isnan().all()
     assert result.rows["separator_attention"].isfinite().all()
@@ -169,10 +183,60 @@ def test_windows_longer_than_the_bins_keep_the_whole_sum(kernel):
     z, attention = random_layer(rng, texts)
     chosen = Settings(window_tokens=512, permutations=0)
     batch = padded_batch(texts, chosen)
-    sums = kernel(z, attention, batch, causal=False, settings=chosen).sums
+    sums = measured(kernel, z, attention, batch, causal=False, settings=chosen).sums
     counted = batch.counted.double()
     twice = torch.einsum("bhid,bhjd,bi,bj->h", z, z, counted, counted) - torch.einsum(
         "bhid,bhid,bi->h", z, z, counted
     )
     assert sums["similarity_sum"].shape == (HEADS, 3, 128, 128)
     torch.testing.assert_close(sums["similarity_sum"][:, 0].sum((-2, -1)), twice / 2)
+
+
+@pytest.mark.parametrize("variant", ["raw", "centred", "cosine"])
+@pytest.mark.parametrize("window", [40, 300])
+def test_tiles_give_what_whole_matrices_give(variant, window, monkeypatch):
+    rng = np.random.default_rng(8)
+    texts = [random_text(rng, n) for n in (38, 21)]
+    texts[0].special[17] = True  # a token in the middle that is not counted
+    z, attention = random_layer(rng, texts)
+    chosen = Settings(window_tokens=window, similarity=variant, permutations=2)
+    batch = padded_batch(texts, chosen)
+    whole = measured(vectorised_statistics, z, attention, batch, causal=False, settings=chosen)
+    monkeypatch.setattr(fused, "TILE_NUMBERS", HEADS * 38 * 5)
+    tiled = measured(fused_statistics, z, attention, batch, causal=False, settings=chosen)
+    for ours, theirs in ((tiled.rows, whole.rows), (tiled.sums, whole.sums)):
+        assert set(ours) == set(theirs)
+        for name, values in theirs.items():
+            np.testing.assert_allclose(ours[name], values, atol=1e-9, err_msg=name)
+
+
+@KERNELS
+@pytest.mark.parametrize("variant", ["raw", "centred", "cosine"])
+def test_a_minimal_pass_gives_what_a_full_one_gives(kernel, variant):
+    rng = np.random.default_rng(9)
+    texts = [random_text(rng, n) for n in (14, 11)]
+    z, attention = random_layer(rng, texts)
+    full = Settings(window_tokens=16, similarity=variant)
+    minimal = replace(full, minimal=True)
+    whole, less = (
+        measured(kernel, z, attention, padded_batch(texts, one), causal=False, settings=one)
+        for one in (full, minimal)
+    )
+    assert less.sweep == {}
+    assert set(less.rows) == set(whole.rows)
+    for name, values in less.rows.items():
+        assert torch.equal(values, whole.rows[name]), name
+    own = full.variants.index(variant)
+    assert torch.equal(less.sums["similarity_sum"][:, 0], whole.sums["similarity_sum"][:, own])
+    assert less.sums["repetition_permuted"].shape == (HEADS, 0)
+
+
+@pytest.mark.parametrize("window", [16, 200])
+def test_sums_of_products_by_position_need_no_products(window):
+    rng = np.random.default_rng(10)
+    texts = [random_text(rng, n) for n in (14, 9)]
+    z, _ = random_layer(rng, texts)
+    counted = padded_batch(texts, Settings(window_tokens=window)).counted
+    expected = sum_by_position(z @ z.mT, counted, window)
+    ours = sum_products_by_position(z, counted, window)
+    np.testing.assert_allclose(ours, expected, atol=1e-9)

@@ -38,7 +38,7 @@ def heads(request) -> pd.DataFrame:
     attention = torch.stack([torch.stack([even, stops, even, on_hub, even]) for stops in on_stops])
     z[:, HEADS.index("twins")] *= 3
     batch = padded_batch(texts, SETTINGS)
-    statistics = request.param(z, attention, batch, causal=False, settings=SETTINGS)
+    statistics = request.param(z, attention.sum(-2), batch, causal=False, settings=SETTINGS)
     builder = ShardBuilder(texts=TEXTS, first_text=0, sites=[("encoder", 1, len(HEADS))])
     rows = {name: values.numpy() for name, values in statistics.rows.items()}
     builder.add_rows("encoder", 1, np.arange(TEXTS), rows)

@@ -10,6 +10,7 @@ from packaging.version import parse
 
 from headscope.errors import TapError
 from headscope.models import LayerCapture, LoadedModel, load_model
+from headscope.models.tap import pieces
 from tests.models.families import FAMILIES, HEADS, Family, build, inputs_of
 from tests.models.oracle import EagerRun, eager_run
 
@@ -17,6 +18,8 @@ NEW_ENOUGH = parse(transformers.__version__) >= parse("5.22")
 """Families move from function mode to the interface with time: tiers are those of this version."""
 TAPPED = [family for family in FAMILIES if family.refused is None]
 TEXT = [family for family in TAPPED if family.modality == "text"]
+WHOLE_ONLY: set[str] = set()
+"""Families whose attention function looks at more than its arguments."""
 each_tapped_family = pytest.mark.parametrize("family", TAPPED, ids=lambda family: family.title)
 
 
@@ -104,6 +107,31 @@ def test_output_with_the_tap_is_the_output_without(family: Family) -> None:
         mask = inputs["attention_mask"].bool()
         tapped, expected = tapped[mask], expected[mask]
     assert_close(tapped, expected)
+
+
+@pytest.mark.parametrize("family", TEXT, ids=lambda family: family.title)
+def test_mass_in_small_pieces_is_that_of_whole_maps(family: Family, monkeypatch) -> None:
+    monkeypatch.setattr(pieces, "PIECE_NUMBERS", 3 * HEADS * 8)
+    model, inputs = loaded(family), inputs_of(family)
+    seen = []
+    model.forward_mass(inputs["input_ids"], inputs["attention_mask"], seen.append)
+    assert [one.site for one in seen] == [one.site for one in captures(family)]
+    for ours, whole in zip(seen, captures(family), strict=True):
+        mass = torch.stack([text.sum(1) for text in real(family, whole.attention)])
+        assert_close(ours.mass, mass)
+        for mine, theirs in zip(
+            real(family, ours.head_output), real(family, whole.head_output), strict=True
+        ):
+            assert_close(mine, theirs)
+
+
+def test_most_families_of_the_interface_are_proved_to_work_in_pieces() -> None:
+    whole = {
+        family.title
+        for family in TAPPED
+        if family.tier == "interface" and not loaded(family)._tap.in_pieces
+    }
+    assert whole <= WHOLE_ONLY
 
 
 @pytest.mark.parametrize("title", ["BERT", "GPT-2", "Llama", "Mistral", "ModernBERT", "ViT"])

@@ -54,6 +54,13 @@ def analyze_command(
     special_tokens: Annotated[
         bool, typer.Option("--special-tokens", help="Let special tokens form pairs.")
     ] = False,
+    minimal: Annotated[
+        bool,
+        typer.Option(
+            "--minimal",
+            help="Only this similarity and these thresholds: no sweep, no permutations.",
+        ),
+    ] = False,
     nulls: Annotated[
         int, typer.Option(help="Texts for the untrained model, as the null; 0 = off.")
     ] = 200,
@@ -70,6 +77,9 @@ def analyze_command(
     batch_tokens: Annotated[
         int, typer.Option(help="Tokens that go through the model at once.")
     ] = 2048,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Whether to write report.html.")
+    ] = True,
     dtype: Dtype = "float32",
     device: Device = "cpu",
     allow_pickle: AllowPickle = False,
@@ -97,7 +107,9 @@ def analyze_command(
             pairs=pairs,
             attention_threshold=attention_threshold,
             special_tokens=special_tokens,
+            minimal=minimal,
             nulls=nulls,
+            report=report,
             text_column=text_column,
             id_column=id_column,
             label_column=label_column,
@@ -128,6 +140,7 @@ def analyze_command(
     print_findings(run)
     if not quiet:
         typer.echo(f"run     {run.folder}")
+    if report and not quiet:
         typer.echo(f"report  {run.folder / 'report.html'}")
 
 

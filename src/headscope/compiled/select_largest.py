@@ -11,9 +11,19 @@ _BINS = 256
 def largest(values: NDArray[np.floating], k: int, out: NDArray[np.floating]) -> int:
     """How many values were written to `out`, in ascending order: the k largest, and maybe more.
 
-    So `out[written - m]` is the m-th largest for every m up to k. Histograms narrow down the
-    range in which the k-th lies, whatever the distribution; only what is left is sorted. `values`
-    is used up as work space.
+    So `out[written - m]` is the m-th largest for every m up to k. `values` is used up.
+    """
+    written = gather_largest(values, k, out)
+    out[:written].sort()
+    return written
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def gather_largest(values: NDArray[np.floating], k: int, out: NDArray[np.floating]) -> int:
+    """How many values were written to `out`, in no order: the k largest, and a few more.
+
+    Histograms narrow down the range in which the k-th lies, whatever the distribution. `values` is
+    used up as work space.
     """
     taken = 0
     left = len(values)
@@ -54,6 +64,4 @@ def largest(values: NDArray[np.floating], k: int, out: NDArray[np.floating]) -> 
         left = kept
     for index in range(left):
         out[taken + index] = values[index]
-    taken += left
-    out[:taken].sort()
-    return taken
+    return taken + left

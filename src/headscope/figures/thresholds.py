@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from headscope.figures.depths import three_depths
 from headscope.figures.frame import framed_figure
+from headscope.figures.nothing import NothingToDraw
 from headscope.figures.source import Source
 from headscope.figures.style import DEPTHS, EXPECTED, style
 from headscope.measures.measure import ratio
@@ -25,6 +26,8 @@ def thresholds_figure(results: xr.Dataset, source: Source) -> Figure:
     The attention threshold moves only what is about attention. A vertical line marks the run's
     own setting.
     """
+    if not results.sizes["pair_rule"]:
+        raise NothingToDraw("the run was measured at its own thresholds alone")
     layers = three_depths(results["layer"].to_numpy().tolist())
     chosen = results.sel(layer=layers)
     rules = [PairRule.parse(rule) for rule in results["pair_rule"].to_numpy().tolist()]

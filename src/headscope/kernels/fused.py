@@ -1,4 +1,10 @@
-"""All statistics of one layer over one batch of texts, in one compiled pass on the CPU."""
+"""All statistics of one layer over one batch of texts, by compiled code on the CPU.
+
+Short texts: the products of a few texts at a time, each matrix measured while it is in cache. Long
+texts: tiles of rows, twice, so that no whole matrix is ever held.
+"""
+
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -6,17 +12,32 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.compiled import head_blocks as blocks
+from headscope.compiled import measure_heads as compiled
+from headscope.compiled.layout import (
+    DISTANCE_SUM,
+    FOCAL_ELEMENTS,
+    FOCAL_PLACE,
+    MASK_PAIRS,
+    PAIRS,
+    RULE_COLUMNS,
+    SENTENCE_EXPECTED,
+    SENTENCE_PAIRS,
+    TOKEN_EXPECTED,
+    TOKEN_PAIRS,
+    Layer,
+    Outputs,
+    Texts,
+)
 from headscope.kernels.aligned_sums import sentence_starts
-from headscope.kernels.column_mass import column_mass
 from headscope.kernels.focal import exclusiveness
 from headscope.kernels.labels import GROUPS, LEMMA, TOKEN
-from headscope.kernels.position_sums import into_bins
-from headscope.kernels.similarity import similarity
+from headscope.kernels.position_sums import into_bins, position_bins, sum_products_by_position
+from headscope.kernels.similarity import comparable
 from headscope.kernels.statistics import ALIGNED_TOKENS, KINDS, LayerStatistics
 from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.token_rows import (
     Rows,
+    all_finite,
     attention_rows,
     count_kinds,
     defined,
@@ -25,32 +46,32 @@ from headscope.kernels.token_rows import (
     norm_rows,
     scaled_mass,
 )
-from headscope.settings import (
-    SIMILARITY_VARIANTS,
-    SWEEP_ATTENTION,
-    SWEEP_PAIRS,
-    PairRule,
-    Settings,
-)
+from headscope.settings import PairRule, Settings, SimilarityVariant
+
+TILE_NUMBERS = 1 << 20
+"""Products held at once: 4 MB in float32, which caches of common machines take."""
 
 
 def fused_statistics(
     head_output: Float[Tensor, "batch head token d_head"],
-    attention: Float[Tensor, "batch head token key"],
+    mass: Float[Tensor, "batch head key"],
     batch: TextBatch,
     *,
     causal: bool,
     settings: Settings,
 ) -> LayerStatistics:
     """What `vectorised_statistics` gives, in one pass over each matrix of similarities."""
-    mass = column_mass(attention, batch.queries.real)
     scaled = scaled_mass(mass, batch, causal, settings)
-    inputs = _inputs(head_output, scaled, batch, settings)
-    outputs = _empty_outputs(inputs, settings)
-    blocks.measure_heads(inputs, outputs)
-    thresholds = torch.from_numpy(inputs.thresholds)
+    vectors = head_output.float() if head_output.dtype != torch.float64 else head_output
+    norms: Float[Tensor, "batch head token"] = torch.linalg.vector_norm(vectors, dim=-1)
+    texts = _texts(batch, settings)
+    layer = _layer(norms, scaled, settings)
+    outputs = _empty_outputs(texts, layer, settings)
+    _measure(comparable(vectors, settings.similarity, batch.counted), texts, layer, outputs)
+
+    thresholds = torch.from_numpy(layer.thresholds)
     high = (scaled[..., None] >= thresholds).sum(-2).double()
-    by_rule = _rule_rows(outputs, high[..., :1].expand(-1, -1, len(SWEEP_PAIRS) + 1), batch)
+    by_rule = _rule_rows(outputs, high[..., :1].expand(-1, -1, len(settings.rules)), batch)
     by_threshold = _threshold_rows(outputs, high, batch)
 
     rows = {column: values[..., 0] for column, values in by_rule.items()}
@@ -58,48 +79,100 @@ def fused_statistics(
     rows |= _group_rows(outputs, batch)
     rows |= _focal_rows(outputs, batch)
     rows |= attention_rows(mass, batch)
-    rows |= norm_rows(head_output, batch)
+    rows |= norm_rows(norms, batch)
     rows |= defined("half_distance", torch.from_numpy(outputs.half_distance))
     rows |= defined("block_contrast", torch.from_numpy(outputs.block_contrast))
 
-    sweep = {f"pair_rule/{name}": values[..., 1:] for name, values in by_rule.items()}
-    sweep |= {
-        f"attention_threshold/{name}": values[..., 1:] for name, values in by_threshold.items()
+    sweep: Rows = {}
+    if not settings.minimal:
+        sweep |= {f"pair_rule/{name}": values[..., 1:] for name, values in by_rule.items()}
+        sweep |= {
+            f"attention_threshold/{name}": values[..., 1:] for name, values in by_threshold.items()
+        }
+    sums = _sums(outputs, rows) | {
+        "similarity_sum": _position_sums(vectors, outputs, layer, batch, settings)
     }
-    return LayerStatistics(rows, _sums(outputs, rows, settings), sweep)
+    return LayerStatistics(rows, sums, sweep, all_finite(norms, batch))
 
 
-def _inputs(
-    head_output: Float[Tensor, "batch head token d_head"],
-    scaled: Float[Tensor, "batch head key"],
-    batch: TextBatch,
-    settings: Settings,
-) -> blocks.Inputs:
-    raw = similarity(head_output, "raw", batch.counted)
-    rules = [settings.pairs, *SWEEP_PAIRS]
-    kind = raw.dtype
-    norms = head_output.to(kind).norm(dim=-1).clamp_min(1e-12)
-    starts = torch.zeros_like(batch.counted)
-    starts[tuple(sentence_starts(batch).T)] = True
-    return blocks.Inputs(
-        raw=raw.numpy(),
-        centred=similarity(head_output, "centred", batch.counted).numpy(),
-        inverse_norms=(1 / norms).numpy(),
-        variant=SIMILARITY_VARIANTS.index(settings.similarity),
-        counted=batch.counted.numpy(),
-        groups=batch.queries.groups.numpy(),
+def _measure(
+    vectors: Float[Tensor, "batch head token d_head"], texts: Texts, layer: Layer, outputs: Outputs
+) -> None:
+    """Run the compiled passes over the products of some texts, or some rows, at a time."""
+    n_texts, heads, n, _ = vectors.shape
+    # A caller with threads of its own gives torch one thread each: then so do we.
+    alone = torch.get_num_threads() == 1
+    together = TILE_NUMBERS // (heads * n * n)
+    if together >= 1:
+        measure = compiled.measure_texts_on_one_thread if alone else compiled.measure_texts
+        for first in range(0, n_texts, together):
+            some = vectors[first : first + together]
+            measure((some @ some.mT).numpy(), first, texts, layer, outputs)
+        return
+    for text in range(n_texts):
+        end = int(texts.end_counted[text])
+        room = compiled.candidates_room(n, int(texts.taken[text][texts.is_top].max(initial=1)))
+        scratch = compiled.new_scratch(heads, n, room, layer)
+        for row, tile in _tiles(vectors[text], end):
+            compiled.sum_tile(tile, row, text, texts, layer, outputs, scratch)
+        compiled.finish_tile_sums(text, texts, layer, outputs, scratch)
+        for row, tile in _tiles(vectors[text], end):
+            compiled.count_tile(tile, row, text, texts, layer, outputs, scratch)
+        compiled.finish_tile_counts(text, texts, outputs, scratch)
+
+
+def _tiles(
+    vectors: Float[Tensor, "head token d_head"], end: int
+) -> Iterator[tuple[int, NDArray[np.floating]]]:
+    """Bands of the upper triangle of the products: the first row, and (head, row, column)."""
+    row = 0
+    while row < end:
+        rows = max(1, TILE_NUMBERS // (len(vectors) * (end - row)))
+        yield row, (vectors[:, row : min(row + rows, end)] @ vectors[:, row:end].mT).numpy()
+        row += rows
+
+
+def _texts(batch: TextBatch, settings: Settings) -> Texts:
+    counted = batch.counted.numpy()
+    n = counted.shape[1]
+    first = counted.argmax(1)
+    end = np.where(counted.any(1), n - counted[:, ::-1].argmax(1), 0)
+    starts = np.zeros_like(counted)
+    starts[tuple(sentence_starts(batch).numpy().T)] = True
+    return Texts(
+        counted=counted,
+        first_counted=first,
+        end_counted=end,
+        has_holes=counted.sum(1) < end - first,
+        groups=batch.queries.groups.int().numpy(),
         rates=batch.baseline.rates.numpy(),
         pair_counts=batch.baseline.pairs.numpy(),
         first=batch.first.numpy(),
         kinds=batch.queries.kinds.numpy(),
-        starts=starts.numpy(),
-        scaled_mass=scaled.to(kind).numpy(),
-        thresholds=_array([settings.attention_threshold, *SWEEP_ATTENTION], kind),
-        is_top=np.array([rule.kind == "top" for rule in rules]),
-        rule_values=_array([rule.value for rule in rules], kind),
-        taken=_numbers_taken(batch.counted, rules),
+        starts=starts,
         permuted_sentences=batch.permuted_sentences.numpy(),
         permuted_tokens=batch.permuted_tokens.numpy(),
+        is_top=np.array([rule.kind == "top" for rule in settings.rules]),
+        taken=_numbers_taken(batch.counted, settings.rules),
+    )
+
+
+def _layer(
+    norms: Float[Tensor, "batch head token"],
+    scaled: Float[Tensor, "batch head key"],
+    settings: Settings,
+) -> Layer:
+    kind = norms.dtype
+    # Raw and cosine similarity differ by the lengths of both vectors.
+    scales = norms if settings.similarity == "cosine" else 1 / norms.clamp_min(1e-12)
+    each_position = settings.window_tokens == position_bins(settings.window_tokens)
+    return Layer(
+        scales=scales.numpy(),
+        sum_scaled=each_position and not settings.minimal and settings.similarity != "centred",
+        sum_own=each_position,
+        scaled_mass=scaled.to(kind).numpy(),
+        thresholds=_array(settings.attention_thresholds, kind),
+        rule_values=_array([rule.value for rule in settings.rules], kind),
     )
 
 
@@ -116,54 +189,53 @@ def _numbers_taken(
     )
 
 
-def _empty_outputs(inputs: blocks.Inputs, settings: Settings) -> blocks.Outputs:
-    texts, heads, n, _ = inputs.raw.shape
+def _empty_outputs(texts: Texts, layer: Layer, settings: Settings) -> Outputs:
+    n_texts, heads, n = layer.scales.shape
     window = settings.window_tokens
-    return blocks.Outputs(
-        rules=np.zeros((texts, heads, len(inputs.is_top), blocks.RULE_COLUMNS)),
-        groups=np.zeros((texts, heads, 2, 2)),
-        touched=np.zeros((texts, heads, len(inputs.thresholds))),
-        half_distance=np.zeros((texts, heads)),
-        block_contrast=np.zeros((texts, heads)),
-        position_sums=np.zeros((heads, len(SIMILARITY_VARIANTS), n, n)),
+    return Outputs(
+        rules=np.zeros((n_texts, heads, len(settings.rules), RULE_COLUMNS)),
+        groups=np.zeros((n_texts, heads, 2, 2)),
+        touched=np.zeros((n_texts, heads, len(layer.thresholds))),
+        half_distance=np.zeros((n_texts, heads)),
+        block_contrast=np.zeros((n_texts, heads)),
+        own_sums=np.zeros((heads, n, n) if layer.sum_own else (heads, 0, 0)),
+        scaled_sums=np.zeros((heads, n, n) if layer.sum_scaled else (heads, 0, 0)),
         aligned_sums=np.zeros((heads, 2 * ALIGNED_TOKENS, 2 * ALIGNED_TOKENS)),
         by_distance=np.zeros((heads, window)),
         within_by_distance=np.zeros((heads, window)),
         distances=np.zeros((heads, window)),
         element_kinds=np.zeros((heads, KINDS)),
-        permuted_sentences=np.zeros((heads, inputs.permuted_sentences.shape[-1])),
-        permuted_tokens=np.zeros((heads, inputs.permuted_tokens.shape[-1])),
+        permuted_sentences=np.zeros((heads, texts.permuted_sentences.shape[-1])),
+        permuted_tokens=np.zeros((heads, texts.permuted_tokens.shape[-1])),
     )
 
 
 def _rule_rows(
-    outputs: blocks.Outputs, high: Float[Tensor, "batch head rule"], batch: TextBatch
+    outputs: Outputs, high: Float[Tensor, "batch head rule"], batch: TextBatch
 ) -> dict[str, Float[Tensor, "batch head rule"]]:
     """The columns that depend on the pair rule, at each rule."""
     table = torch.from_numpy(outputs.rules)
-    place = table[..., blocks.FOCAL_PLACE].long()
-    pairs = table[..., blocks.PAIRS]
+    place = table[..., FOCAL_PLACE].long()
+    pairs = table[..., PAIRS]
     return {
         "pairs": pairs,
-        "distance_sum": table[..., blocks.DISTANCE_SUM],
+        "distance_sum": table[..., DISTANCE_SUM],
         "distance_expected": pairs * batch.baseline.mean_distance[:, None, None],
-        "same_sentence_pairs": table[..., blocks.SENTENCE_PAIRS],
-        "same_sentence_expected": table[..., blocks.SENTENCE_EXPECTED],
-        "repetition_pairs": table[..., blocks.TOKEN_PAIRS],
-        "repetition_expected": table[..., blocks.TOKEN_EXPECTED],
-        "focal_elements": table[..., blocks.FOCAL_ELEMENTS],
+        "same_sentence_pairs": table[..., SENTENCE_PAIRS],
+        "same_sentence_expected": table[..., SENTENCE_EXPECTED],
+        "repetition_pairs": table[..., TOKEN_PAIRS],
+        "repetition_expected": table[..., TOKEN_EXPECTED],
+        "focal_elements": table[..., FOCAL_ELEMENTS],
         "focal_exclusiveness": exclusiveness(place.mT).mT,
         "focal_texts": (place >= 0).double(),
-    } | mask_rows(
-        pairs, table[..., blocks.MASK_PAIRS], high, _n_counted(batch, pairs), cross=batch.cross
-    )
+    } | mask_rows(pairs, table[..., MASK_PAIRS], high, _n_counted(batch, pairs), cross=batch.cross)
 
 
 def _threshold_rows(
-    outputs: blocks.Outputs, high: Float[Tensor, "batch head threshold"], batch: TextBatch
+    outputs: Outputs, high: Float[Tensor, "batch head threshold"], batch: TextBatch
 ) -> dict[str, Float[Tensor, "batch head threshold"]]:
     """The columns that depend on the attention threshold, at each threshold."""
-    pairs = torch.from_numpy(outputs.rules)[..., :1, blocks.PAIRS].expand_as(high)
+    pairs = torch.from_numpy(outputs.rules)[..., :1, PAIRS].expand_as(high)
     touched = torch.from_numpy(outputs.touched)
     return {"high_attention_tokens": high} | mask_rows(
         pairs, touched, high, _n_counted(batch, high), cross=batch.cross
@@ -176,35 +248,53 @@ def _n_counted(
     return batch.counted.sum(-1).double()[:, None, None].expand_as(like)
 
 
-def _group_rows(outputs: blocks.Outputs, batch: TextBatch) -> Rows:
+def _group_rows(outputs: Outputs, batch: TextBatch) -> Rows:
     table = torch.from_numpy(outputs.groups)
     rows: Rows = {}
     for index, group in enumerate(GROUPS[TOKEN + 1 :]):
         rows[f"{group}_repetition_pairs"] = table[:, :, index, 0]
         rows[f"{group}_repetition_expected"] = table[:, :, index, 1]
     has_lemmas = (batch.queries.groups[LEMMA] >= 0).any(-1, keepdim=True)
-    rows["lemma_pairs"] = torch.from_numpy(outputs.rules)[:, :, 0, blocks.PAIRS] * has_lemmas
+    rows["lemma_pairs"] = torch.from_numpy(outputs.rules)[:, :, 0, PAIRS] * has_lemmas
     return rows
 
 
-def _focal_rows(outputs: blocks.Outputs, batch: TextBatch) -> Rows:
+def _focal_rows(outputs: Outputs, batch: TextBatch) -> Rows:
     own = torch.from_numpy(outputs.rules)[:, :, 0]
-    return focal_rows(own[..., blocks.FOCAL_PLACE].long(), own[..., blocks.PAIRS], batch)
+    return focal_rows(own[..., FOCAL_PLACE].long(), own[..., PAIRS], batch)
 
 
-def _sums(outputs: blocks.Outputs, rows: Rows, settings: Settings) -> dict[str, Tensor]:
-    window = settings.window_tokens
-    positions = torch.from_numpy(outputs.position_sums)
-    return {
-        "similarity_sum": torch.stack(
-            [into_bins(positions[:, v], window) for v in range(positions.shape[1])], dim=1
-        ),
-        "aligned_sum": torch.from_numpy(outputs.aligned_sums),
-        "similarity_by_distance": torch.from_numpy(outputs.by_distance),
-        "within_by_distance": torch.from_numpy(outputs.within_by_distance),
-        "distance_histogram": torch.from_numpy(outputs.distances),
-        "element_kinds": torch.from_numpy(outputs.element_kinds),
-        "focal_kinds": count_kinds(rows["focal_kind"]),
-        "same_sentence_permuted": torch.from_numpy(outputs.permuted_sentences),
-        "repetition_permuted": torch.from_numpy(outputs.permuted_tokens),
+def _sums(outputs: Outputs, rows: Rows) -> dict[str, Tensor]:
+    sums = {
+        "aligned_sum": outputs.aligned_sums,
+        "similarity_by_distance": outputs.by_distance,
+        "within_by_distance": outputs.within_by_distance,
+        "distance_histogram": outputs.distances,
+        "element_kinds": outputs.element_kinds,
+        "same_sentence_permuted": outputs.permuted_sentences,
+        "repetition_permuted": outputs.permuted_tokens,
     }
+    return {name: torch.from_numpy(values) for name, values in sums.items()} | {
+        "focal_kinds": count_kinds(rows["focal_kind"])
+    }
+
+
+def _position_sums(
+    vectors: Float[Tensor, "batch head token d_head"],
+    outputs: Outputs,
+    layer: Layer,
+    batch: TextBatch,
+    settings: Settings,
+) -> Float[Tensor, "head variant position position"]:
+    """The sums by position: those that the pass made on its way, and the others by products."""
+    window, made = settings.window_tokens, {}
+    if layer.sum_own:
+        made[settings.similarity] = into_bins(torch.from_numpy(outputs.own_sums), window)
+    if layer.sum_scaled:
+        other: SimilarityVariant = "raw" if settings.similarity == "cosine" else "cosine"
+        made[other] = into_bins(torch.from_numpy(outputs.scaled_sums), window)
+    for variant in settings.variants:
+        if variant not in made:
+            compared = comparable(vectors, variant, batch.counted)
+            made[variant] = sum_products_by_position(compared, batch.counted, window)
+    return torch.stack([made[variant] for variant in settings.variants], dim=1)

@@ -1,7 +1,7 @@
 """Similarity summed over texts, by the positions of the two tokens."""
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 MAX_POSITION_BINS = 128
@@ -28,21 +28,55 @@ def sum_by_position(
     return into_bins(summed, window_tokens)
 
 
+def sum_products_by_position(
+    vectors: Float[Tensor, "batch head token d_head"],
+    counted: Bool[Tensor, "batch token"],
+    window_tokens: int,
+) -> Float[Tensor, "head position position"]:
+    """What `sum_by_position` gives for the scalar products of vectors, without any of them.
+
+    The vectors of a bin are added up first: products of two sums are sums of products, and memory
+    grows with the length of a text, not with its square.
+    """
+    bins = position_bins(window_tokens)
+    inside = vectors * counted.to(vectors.dtype)[:, None, :, None]
+    total = inside
+    if bins < window_tokens:
+        bin_of = bin_of_position(vectors.shape[2], window_tokens).to(vectors.device)
+        total = torch.zeros_like(inside[:, :, :1]).repeat(1, 1, bins, 1)
+        total.index_add_(2, bin_of, inside)
+    across = torch.einsum("bhpd,bhqd->hpq", total, total).double().triu(1)
+    if bins < window_tokens:
+        squares = inside.square().sum(-1)
+        alone = torch.zeros_like(total[..., 0]).index_add_(2, bin_of, squares)
+        within = (total.square().sum(-1) - alone).sum(0).double() / 2
+        across += torch.diag_embed(within)
+    return torch.nn.functional.pad(across, (0, bins - across.shape[-1]) * 2)
+
+
 def count_by_position(
     counted: Bool[Tensor, "batch token"], window_tokens: int
 ) -> Float[Tensor, "position position"]:
     """How many pairs i < j of a batch fell on each two positions: sum / count is the mean."""
-    both = (counted[:, :, None] & counted[:, None, :]).sum(0, dtype=torch.float64).triu(1)
-    return into_bins(both[None], window_tokens)[0]
+    bins = position_bins(window_tokens)
+    member = torch.nn.functional.one_hot(bin_of_position(counted.shape[1], window_tokens), bins)
+    tokens = counted.double() @ member.to(counted.device).double()
+    across = torch.einsum("bp,bq->pq", tokens, tokens).triu(1)
+    return across + torch.diag((tokens * (tokens - 1) / 2).sum(0))
+
+
+def bin_of_position(n: int, window_tokens: int) -> Int[Tensor, " token"]:
+    """The bin of each of the first `n` positions of a window."""
+    return torch.arange(n) * position_bins(window_tokens) // window_tokens
 
 
 def into_bins(
     matrix: Float[Tensor, "head token token"], window_tokens: int
 ) -> Float[Tensor, "head position position"]:
     """The matrix with its rows and columns summed into bins of positions."""
-    n, bins = matrix.shape[-1], position_bins(window_tokens)
-    if window_tokens == bins:
-        return torch.nn.functional.pad(matrix, (0, bins - n, 0, bins - n))
-    bin_of = torch.arange(n, device=matrix.device) * bins // window_tokens
+    bins = position_bins(window_tokens)
+    if bins == window_tokens:
+        return torch.nn.functional.pad(matrix, (0, bins - matrix.shape[-1]) * 2)
+    bin_of = bin_of_position(matrix.shape[-1], window_tokens).to(matrix.device)
     member = torch.nn.functional.one_hot(bin_of, bins).to(matrix.dtype)
     return torch.einsum("hij,ip,jq->hpq", matrix, member, member)

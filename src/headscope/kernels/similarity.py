@@ -21,12 +21,22 @@ def similarity(
     Source: arXiv 2512.21956, section 2.
     """
     vectors = head_output.float() if head_output.dtype != torch.float64 else head_output
-    if variant == "centred":
-        weight = counted.to(vectors.dtype)[:, None, :, None]
-        mean = (vectors * weight).sum(2, keepdim=True) / weight.sum(2, keepdim=True).clamp_min(1)
-        vectors = vectors - mean
-    elif variant == "cosine":
-        vectors = torch.nn.functional.normalize(vectors, dim=-1)
+    vectors = comparable(vectors, variant, counted)
     product = vectors @ vectors.mT
     product.diagonal(dim1=-2, dim2=-1).zero_()
     return product
+
+
+def comparable(
+    vectors: Float[Tensor, "batch head token d_head"],
+    variant: SimilarityVariant,
+    counted: Bool[Tensor, "batch token"],
+) -> Float[Tensor, "batch head token d_head"]:
+    """The vectors whose scalar products are the similarities of a variant."""
+    if variant == "centred":
+        weight = counted.to(vectors.dtype)
+        share = (weight / weight.sum(-1, keepdim=True).clamp_min(1))[:, None, None, :]
+        return vectors - share @ vectors
+    if variant == "cosine":
+        return torch.nn.functional.normalize(vectors, dim=-1)
+    return vectors

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headscope.kernels.labels import TokenLabels, together
+from headscope.compiled.text_pairs import pairs_by_distance
+from headscope.kernels.labels import TokenLabels
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +59,23 @@ class TextBatch:
 
 def pair_baseline(labels: TokenLabels, counted: Bool[Tensor, "batch token"]) -> PairBaseline:
     """All pairs of each text by distance, with the rates that distance alone explains."""
-    possible = torch.triu(counted[:, :, None] & counted[:, None, :], diagonal=1)
-    pairs = count_by_distance(possible[None])[0]
+    groups = labels.groups.cpu().numpy()
+    tables = [
+        pairs_by_distance(inside, np.ascontiguousarray(groups[:, row]))
+        for row, inside in enumerate(counted.cpu().numpy())
+    ]
+    pairs = np.stack([pairs for pairs, _ in tables])
+    rates = np.stack([together for _, together in tables], axis=1) / np.maximum(pairs, 1)
     return PairBaseline(
-        pairs=pairs,
-        rates=count_by_distance(possible & together(labels.groups)) / pairs.clamp_min(1),
+        pairs=torch.from_numpy(pairs).to(counted.device),
+        rates=torch.from_numpy(rates).to(counted.device),
     )
 
 
 def first_occurrence(token_ids: Int[Tensor, "batch token"]) -> Int[Tensor, "batch token"]:
     """For each token the first place in its text with the same token."""
-    same = token_ids[:, :, None] == token_ids[:, None, :]
-    # argmax promises no order among equals: let earlier places weigh more.
-    weight = torch.arange(same.shape[-1], 0, -1, device=same.device)
-    return (same * weight).argmax(-1)
-
-
-def count_by_distance(
-    upper: Bool[Tensor, "group batch token token"],
-) -> Float[Tensor, "group batch distance"]:
-    """Number of true elements (i, j), j >= i, at each distance j - i, from 0 on."""
-    groups, texts, n, _ = upper.shape
-    group, text, i, j = upper.nonzero(as_tuple=True)
-    counts = torch.bincount((group * texts + text) * n + (j - i), minlength=groups * texts * n)
-    return counts.view(groups, texts, n).double()
+    places = []
+    for row in token_ids.cpu().numpy():
+        _, first, inverse = np.unique(row, return_index=True, return_inverse=True)
+        places.append(first[inverse])
+    return torch.from_numpy(np.stack(places)).to(token_ids.device)

@@ -30,17 +30,24 @@ def attention_rows(mass: Float[Tensor, "batch head key"], batch: TextBatch) -> R
     }
 
 
-def norm_rows(head_output: Float[Tensor, "batch head token d_head"], batch: TextBatch) -> Rows:
+def norm_rows(norms: Float[Tensor, "batch head token"], batch: TextBatch) -> Rows:
     """Mean length of the vectors a head writes, and that at separators relative to it."""
-    norms: Tensor = torch.linalg.vector_norm(head_output.double(), dim=-1)
+    lengths = norms.double()
 
     def mean(where: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch head"]:
         weight = where.double()[:, None]
-        return (norms * weight).sum(-1) / weight.sum(-1)
+        return (lengths * weight).sum(-1) / weight.sum(-1)
 
     norm = mean(batch.counted)
     at_separators = mean(batch.counted & batch.queries.separator) / norm
     return defined("norm", norm) | defined("separator_norm", at_separators)
+
+
+def all_finite(
+    norms: Float[Tensor, "batch head token"], batch: TextBatch
+) -> Bool[Tensor, " batch"]:
+    """Whether a text's vectors are free of NaN and infinity: then their lengths are."""
+    return (norms.isfinite() | ~batch.queries.real[:, None]).flatten(1).all(1)
 
 
 def scaled_mass(

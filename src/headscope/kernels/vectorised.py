@@ -9,7 +9,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from headscope.kernels.aligned_sums import sum_around_boundaries
-from headscope.kernels.column_mass import column_mass
 from headscope.kernels.distance_profile import block_contrast, distance_profile, half_distance
 from headscope.kernels.focal import exclusiveness, focal_tokens
 from headscope.kernels.labels import GROUPS, LEMMA, SENTENCE, TOKEN, together
@@ -19,6 +18,7 @@ from headscope.kernels.similarity import similarity
 from headscope.kernels.statistics import KINDS, LayerStatistics
 from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.token_rows import (
+    all_finite,
     attention_rows,
     count_kinds,
     defined,
@@ -27,14 +27,14 @@ from headscope.kernels.token_rows import (
     norm_rows,
     scaled_mass,
 )
-from headscope.settings import SIMILARITY_VARIANTS, SWEEP_ATTENTION, SWEEP_PAIRS, Settings
+from headscope.settings import SWEEP_ATTENTION, SWEEP_PAIRS, Settings
 
 PerTextAndHead = Float[Tensor, "batch head"]
 
 
 def vectorised_statistics(
     head_output: Float[Tensor, "batch head token d_head"],
-    attention: Float[Tensor, "batch head token key"],
+    mass: Float[Tensor, "batch head key"],
     batch: TextBatch,
     *,
     causal: bool,
@@ -42,13 +42,13 @@ def vectorised_statistics(
 ) -> LayerStatistics:
     """The statistics of every head of a layer, for each text and summed over texts."""
     matrices = {
-        variant: similarity(head_output, variant, batch.counted) for variant in SIMILARITY_VARIANTS
+        variant: similarity(head_output, variant, batch.counted) for variant in settings.variants
     }
     matrix = matrices[settings.similarity]
     pairs = choose_pairs(matrix, batch.counted, settings.pairs)
-    mass = column_mass(attention, batch.queries.real)
     scaled = scaled_mass(mass, batch, causal, settings)
     profile = distance_profile(matrix, batch)
+    norms: Tensor = torch.linalg.vector_norm(head_output.double(), dim=-1)
 
     rows = _pair_rows(pairs, batch)
     rows |= _mask_rows(pairs, scaled, batch, settings.attention_threshold)
@@ -56,14 +56,14 @@ def vectorised_statistics(
     focal = focal_tokens(pairs, batch.first)
     rows |= focal_rows(focal.place, rows["pairs"], batch)
     rows |= attention_rows(mass, batch)
-    rows |= norm_rows(head_output, batch)
+    rows |= norm_rows(norms, batch)
     rows |= defined("half_distance", half_distance(profile.positive))
     rows |= defined("block_contrast", block_contrast(profile, batch))
 
     window = settings.window_tokens
     sums = {
         "similarity_sum": torch.stack(
-            [sum_by_position(matrices[v], batch.counted, window) for v in SIMILARITY_VARIANTS],
+            [sum_by_position(matrices[v], batch.counted, window) for v in settings.variants],
             dim=1,
         ),
         "aligned_sum": sum_around_boundaries(matrix, batch),
@@ -75,7 +75,8 @@ def vectorised_statistics(
         "same_sentence_permuted": _permuted(pairs, batch.permuted_sentences),
         "repetition_permuted": _permuted(pairs, batch.permuted_tokens),
     }
-    return LayerStatistics(rows, sums, _sweep(matrix, pairs, scaled, batch, settings))
+    sweep = {} if settings.minimal else _sweep(matrix, pairs, scaled, batch, settings)
+    return LayerStatistics(rows, sums, sweep, all_finite(norms, batch))
 
 
 def _pair_rows(pairs: Pairs, batch: TextBatch) -> dict[str, PerTextAndHead]:

@@ -23,3 +23,13 @@ class LayerCapture:
     attention: Float[Tensor, "batch head query key"]
     """A. Rows sum to 1 over real keys; to less in a model with attention sinks (gpt-oss): a sink is
     no token and has no column here."""
+
+
+@dataclass(frozen=True, slots=True)
+class MassCapture:
+    """Head outputs of one layer and what each key received, for one batch: all that a run needs."""
+
+    site: AttentionSite
+    head_output: Float[Tensor, "batch head query d_head"]
+    mass: Float[Tensor, "batch head key"]
+    """s_j = sum over real queries i of A_ij."""

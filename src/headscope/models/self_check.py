@@ -27,7 +27,7 @@ from headscope.errors import TapError
 from headscope.models.probe import Inputs, Probe
 from headscope.models.projection_watch import Projection, ProjectionWatch
 from headscope.models.site import AttentionSite
-from headscope.models.tap import AttentionCall, Tap
+from headscope.models.tap import AttentionCall, Tap, prove_pieces
 
 TOLERANCE = {
     torch.float64: 1e-10,
@@ -82,6 +82,7 @@ def check_tap(
         with tap.listen(alone.append):
             run(probe.alone)
 
+    prove_pieces(tap, lambda: run(probe.padded), calls, tolerance)
     worst = _Worst(type(model).__name__, sites, tolerance)
     product = worst(
         "head outputs are not attention times values (swapped heads, or the wrong tensor)",

@@ -16,7 +16,6 @@ from headscope.runs.columns import KEY_COLUMNS, UNSUMMED_COLUMNS
 from headscope.runs.manifest import Manifest
 from headscope.runs.shards import Shard
 from headscope.runs.triangle import mirrored, unpack_triangle
-from headscope.settings import SIMILARITY_VARIANTS, SWEEP_ATTENTION, SWEEP_PAIRS
 
 TOTAL = "total_"
 """Prefix of column sums: `total_pairs` is the sum of column `pairs`."""
@@ -115,6 +114,7 @@ def _whole(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _dataset(manifest: Manifest, stack: str, sums: _Arrays) -> xr.Dataset:
     layers, heads = stack_shape(manifest, stack)
+    settings = manifest.settings
     variables: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
     for key, values in sums.items():
         of_stack, _, name = key.partition("/")
@@ -133,9 +133,9 @@ def _dataset(manifest: Manifest, stack: str, sums: _Arrays) -> xr.Dataset:
         coords={
             "layer": layers,
             "head": np.arange(1, heads + 1),
-            "variant": list(SIMILARITY_VARIANTS),
-            "pair_rule": [str(rule) for rule in SWEEP_PAIRS],
-            "attention_threshold": list(SWEEP_ATTENTION),
+            "variant": settings.variants,
+            "pair_rule": [str(rule) for rule in settings.rules[1:]],
+            "attention_threshold": settings.attention_thresholds[1:],
             "offset": np.arange(-half, half),
             "other_offset": np.arange(-half, half),
         },

@@ -64,6 +64,17 @@ class ShardBuilder:
             self._arrays[key] = np.zeros((len(layers), heads, *values.shape[1:]))
         self._arrays[key][layers.index(layer), : len(values)] += values
 
+    def add(self, other: "ShardBuilder") -> None:
+        """Take over what another builder collected of other texts of the same shard."""
+        for mine, theirs in ((self._rows, other._rows), (self._sweeps, other._sweeps)):
+            for key, columns in theirs.items():
+                kept = mine.setdefault(key, {})
+                for name, values in columns.items():
+                    there = ~np.isnan(values)
+                    kept[name] = np.where(there, values, kept[name]) if name in kept else values
+        for name, summed in other._arrays.items():
+            self._arrays[name] = self._arrays.get(name, 0.0) + summed
+
     def shard(self) -> Shard:
         """The finished shard."""
         for (stack, layer), columns in self._sweeps.items():
@@ -104,6 +115,14 @@ class ShardBuilder:
         }
         names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(size, np.int8)), [stack])
         return pa.table({"text": arrays.pop("text"), "stack": names.cast(pa.string()), **arrays})
+
+
+def merged(builders: Sequence[ShardBuilder]) -> ShardBuilder:
+    """The first builder, with what the others collected added in their order."""
+    first, *others = builders
+    for other in others:
+        first.add(other)
+    return first
 
 
 def _sum_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,7 +5,8 @@
 3. `projection`: the user names the output projection.
 """
 
-from headscope.models.tap.call import AttentionCall, OnCall, Tap
+from headscope.models.tap.call import AttentionCall, MassCall, OnCall, Tap
 from headscope.models.tap.choose import choose_tap
+from headscope.models.tap.prove_pieces import prove_pieces
 
-__all__ = ["AttentionCall", "OnCall", "Tap", "choose_tap"]
+__all__ = ["AttentionCall", "MassCall", "OnCall", "Tap", "choose_tap", "prove_pieces"]

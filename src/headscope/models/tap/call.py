@@ -5,9 +5,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Bool, Float
 from torch import Tensor
 
+from headscope.kernels.column_mass import column_mass
 from headscope.models.site import Tier
 
 
@@ -25,7 +27,18 @@ class AttentionCall:
     """Whether part of the softmax goes to a learned sink, so that rows of A sum to less than 1."""
 
 
+@dataclass(frozen=True, slots=True)
+class MassCall:
+    """What one attention module computed in one call, its maps reduced to column mass."""
+
+    name: str
+    head_output: Float[Tensor, "batch head query d_head"]
+    mass: Float[Tensor, "batch head key"]
+    """What each key received from all real queries."""
+
+
 OnCall = Callable[[AttentionCall], None]
+OnMassCall = Callable[[MassCall], None]
 
 
 class Tap(ABC):
@@ -35,4 +48,20 @@ class Tap(ABC):
 
     @abstractmethod
     def listen(self, on_call: OnCall) -> AbstractContextManager[None]:
-        """While open, every attention call of the model is passed to `on_call`."""
+        """While open, every attention call that this thread makes is passed to `on_call`."""
+
+    def listen_to_mass(
+        self, on_call: OnMassCall, real: Bool[Tensor, "batch query"] | None
+    ) -> AbstractContextManager[None]:
+        """The same with column mass in place of maps: a tap may then never hold a whole map.
+
+        Queries that are not `real` give no mass; None counts all.
+        """
+
+        def reduce(call: AttentionCall) -> None:
+            texts, _, queries, _ = call.attention.shape
+            counted = torch.ones(texts, queries, dtype=torch.bool) if real is None else real
+            mass = column_mass(call.attention, counted.to(call.attention.device))
+            on_call(MassCall(call.name, call.head_output, mass))
+
+        return self.listen(reduce)

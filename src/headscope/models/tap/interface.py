@@ -8,22 +8,41 @@ A model set to this implementation stays so. Outside `listen` it computes what e
 """
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
+from jaxtyping import Bool
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import eager_mask
 
 from headscope.errors import TapError
 from headscope.models.site import Tier
-from headscope.models.tap.call import AttentionCall, OnCall, Tap
+from headscope.models.tap.call import AttentionCall, MassCall, OnCall, OnMassCall, Tap
+from headscope.models.tap.pieces import attention_in_pieces
 
 IMPLEMENTATION = "headscope"
 
-_listening: list[tuple[dict[nn.Module, str], OnCall]] = []
-"""The open taps, innermost last. A call goes to the innermost tap whose model holds the module."""
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    names: dict[nn.Module, str]
+    on_call: OnCall | None = None
+    on_mass_call: OnMassCall | None = None
+    real: Bool[Tensor, "batch query"] | None = None
+    row_pieces: int | None = None
+
+
+class _Listening(threading.local):
+    def __init__(self) -> None:
+        self.open: list[_Listener] = []
+
+
+_listening = _Listening()
+"""The open taps of each thread. A call goes to the innermost whose model holds the module."""
 
 
 class InterfaceTap(Tap):
@@ -31,19 +50,38 @@ class InterfaceTap(Tap):
 
     tier: Tier = "interface"
 
+    in_pieces: bool = False
+    """Whether the model's attention may be computed in pieces: the self-check finds out."""
+
     def __init__(self, model: PreTrainedModel) -> None:
         self._names = {module: name for name, module in model.named_modules()}
         model.set_attn_implementation(IMPLEMENTATION)
 
-    @contextmanager
-    def listen(self, on_call: OnCall) -> Iterator[None]:
-        """While open, every attention call of the model is passed to `on_call`."""
-        entry = (self._names, on_call)
-        _listening.append(entry)
-        try:
-            yield
-        finally:
-            _listening.remove(entry)
+    def listen(self, on_call: OnCall) -> AbstractContextManager[None]:
+        """While open, every attention call that this thread makes is passed to `on_call`."""
+        return _listen(_Listener(self._names, on_call=on_call))
+
+    def listen_to_mass(
+        self,
+        on_call: OnMassCall,
+        real: Bool[Tensor, "batch query"] | None,
+        row_pieces: int | None = None,
+    ) -> AbstractContextManager[None]:
+        """The same with column mass in place of maps, computed in pieces where that was proved."""
+        if not self.in_pieces:
+            return super().listen_to_mass(on_call, real)
+        return _listen(
+            _Listener(self._names, on_mass_call=on_call, real=real, row_pieces=row_pieces)
+        )
+
+
+@contextmanager
+def _listen(listener: _Listener) -> Iterator[None]:
+    _listening.open.append(listener)
+    try:
+        yield
+    finally:
+        _listening.open.remove(listener)
 
 
 def tapped_attention(
@@ -55,23 +93,39 @@ def tapped_attention(
     **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """The family's own eager attention, overheard. (Shapes are the interface's, not annotated.)"""
-    joined, attention = _eager_attention(type(module))(
-        module, query, key, value, attention_mask, **options
-    )
-    for names, on_call in reversed(_listening):
-        if module in names:
-            batch, heads, queries, _ = attention.shape
-            on_call(
-                AttentionCall(
-                    name=names[module],
-                    head_output=joined.reshape(batch, queries, heads, -1).transpose(1, 2),
-                    attention=attention,
-                    value=value,
-                    has_sinks=getattr(module, "sinks", None) is not None,
-                )
+    eager = _eager_attention(type(module))
+    listener = next((one for one in reversed(_listening.open) if module in one.names), None)
+    if listener is not None and listener.on_mass_call is not None:
+        joined, mass = attention_in_pieces(
+            eager,
+            module,
+            query,
+            key,
+            value,
+            attention_mask,
+            options,
+            listener.real,
+            listener.row_pieces,
+        )
+        head_output = _heads_first(joined, mass.shape[1])
+        listener.on_mass_call(MassCall(listener.names[module], head_output, mass))
+        return joined, None
+    joined, attention = eager(module, query, key, value, attention_mask, **options)
+    if listener is not None and listener.on_call is not None:
+        listener.on_call(
+            AttentionCall(
+                name=listener.names[module],
+                head_output=_heads_first(joined, attention.shape[1]),
+                attention=attention,
+                value=value,
+                has_sinks=getattr(module, "sinks", None) is not None,
             )
-            break
+        )
     return joined, attention
+
+
+def _heads_first(joined: Tensor, heads: int) -> Tensor:
+    return joined.reshape(*joined.shape[:2], heads, -1).transpose(1, 2)
 
 
 def _eager_attention(attention_class: type[nn.Module]) -> Callable[..., Any]:

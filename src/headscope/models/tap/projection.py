@@ -6,6 +6,7 @@ self-check then holds Z against A V: a gate or a norm in between is refused ther
 """
 
 import math
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -40,8 +41,11 @@ class ProjectionTap(Tap):
     def listen(self, on_call: OnCall) -> Iterator[None]:
         """While open, every call of a named projection is passed to `on_call`."""
         watch = _ProductWatch()
+        thread = threading.get_ident()
 
         def report(name: str, arguments: tuple[Any, ...]) -> None:
+            if threading.get_ident() != thread:
+                return
             attention, value = watch.take(name)
             batch, heads, queries, _ = attention.shape
             joined = arguments[0]

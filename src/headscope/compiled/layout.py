@@ -1,0 +1,85 @@
+"""What the compiled pass over a layer reads and writes.
+
+Axes: b text, h head, n token, k key, g group, r rule, p permutation, t attention threshold.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.integer]
+Doubles = NDArray[np.float64]
+Truths = NDArray[np.bool_]
+
+PAIRS, DISTANCE_SUM, SENTENCE_PAIRS, SENTENCE_EXPECTED = 0, 1, 2, 3
+TOKEN_PAIRS, TOKEN_EXPECTED, FOCAL_PLACE, FOCAL_ELEMENTS, MASK_PAIRS = 4, 5, 6, 7, 8
+RULE_COLUMNS = 9
+"""The columns of `Outputs.rules`."""
+
+
+class Texts(NamedTuple):
+    """What is known of a batch of texts: the same for every head of a stack."""
+
+    counted: Truths  # b n
+    first_counted: Ints  # b
+    end_counted: Ints  # b: one past the last counted token
+    has_holes: Truths  # b: whether tokens in between are not counted
+    groups: Ints  # g b n: sentence, token, word, lemma
+    rates: Doubles  # g b distance
+    pair_counts: Doubles  # b distance
+    first: Ints  # b n
+    kinds: Ints  # b n
+    starts: Truths  # b n: where a sentence begins behind another
+    permuted_sentences: Ints  # b n p
+    permuted_tokens: Ints  # b n p
+    is_top: Truths  # r; the first rule is the run's own
+    taken: Ints  # b r: pairs that a top rule takes of a text
+
+
+class Layer(NamedTuple):
+    """What the heads of a layer wrote, beside the products themselves."""
+
+    scales: Floats  # b h n: similarities times both scales are summed too
+    sum_scaled: bool
+    sum_own: bool
+    scaled_mass: Floats  # b h k
+    thresholds: Floats  # t attention thresholds; the first is the run's own
+    rule_values: Floats  # r: the fraction of the largest, for rules of that kind
+
+
+class Outputs(NamedTuple):
+    """What the pass writes; all zero at first."""
+
+    rules: Doubles  # b h r column
+    groups: Doubles  # b h group (pairs, expected): word and lemma
+    touched: Doubles  # b h t: pairs of the run's rule that touch a high-attention token
+    half_distance: Doubles  # b h
+    block_contrast: Doubles  # b h
+    own_sums: Doubles  # h n n, upper triangle
+    scaled_sums: Doubles  # h n n, upper triangle
+    aligned_sums: Doubles  # h offset offset
+    by_distance: Doubles  # h distance
+    within_by_distance: Doubles  # h distance
+    distances: Doubles  # h distance
+    element_kinds: Doubles  # h kind
+    permuted_sentences: Doubles  # h p
+    permuted_tokens: Doubles  # h p
+
+
+class Scratch(NamedTuple):
+    """Work space of one head for the text it is at."""
+
+    profile: Doubles  # all, within a sentence, positive part, squares: by distance
+    scaled_row: Floats  # n
+    candidates: Floats  # the largest similarities so far, in no order, and work space behind
+    best: Floats
+    filled: Ints  # 1: how many candidates there are
+    floor: Floats  # 1: what a candidate must reach
+    rule_thresholds: Floats  # r
+    rule_distances: Ints  # r n
+    rule_elements: Ints  # r n
+    rule_counts: Ints  # r (pairs, sentence, token, mask)
+    same_sentence: Ints  # n: 1, and 65536 more where the sentence is that of the row's token
+    same_token: Ints  # n: 65536 where the token is that of the row, 1 for high attention of either

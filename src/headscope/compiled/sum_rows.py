@@ -1,0 +1,177 @@
+"""Some rows of a head's similarity matrix: summed, and sifted for the largest (compiled).
+
+Loops over a row are kept small and free of branches: the compiler then works on eight numbers at
+once.
+"""
+
+import numpy as np
+from numba import njit
+
+from headscope.compiled.layout import (
+    Doubles,
+    Floats,
+    Ints,
+    Layer,
+    Outputs,
+    Scratch,
+    Texts,
+    Truths,
+)
+from headscope.compiled.select_largest import gather_largest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sum_rows(
+    tile: Floats,
+    first_row: int,
+    text: int,
+    head: int,
+    texts: Texts,
+    layer: Layer,
+    outputs: Outputs,
+    scratch: Scratch,
+) -> None:
+    """Add the rows from `first_row` on to all sums, and sift them for the largest.
+
+    `tile` holds similarities, its first column being token `first_row`. Columns of tokens that are
+    not counted are left with minus infinity.
+    """
+    end, counted, has_holes = texts.end_counted[text], texts.counted[text], texts.has_holes[text]
+    sentences, scales = texts.groups[0, text], layer.scales[text, head]
+    own_sums, scaled_sums = outputs.own_sums[head], outputs.scaled_sums[head]
+    profile, room = scratch.profile, len(scratch.candidates) - len(scratch.scaled_row)
+    most = most_taken(text, texts)
+    for place in range(tile.shape[0]):
+        i = first_row + place
+        if i >= end or not counted[i]:
+            continue
+        row = tile[place, place + 1 : end - first_row]
+        if has_holes:
+            _fill_holes(row, counted[i + 1 : end], 0)
+        if layer.sum_own:
+            _add(row, own_sums[i, i + 1 : end])
+        if layer.sum_scaled:
+            scaled = scratch.scaled_row[: len(row)]
+            _scale(row, scaled, scales[i + 1 : end], scales[i])
+            _add(scaled, scaled_sums[i, i + 1 : end])
+        reach = end - i
+        _add_values(row, profile[0, 1:reach], profile[3, 1:reach])
+        _add_positive(row, profile[2, 1:reach])
+        if sentences[i] >= 0:
+            _add_within(row, sentences[i + 1 : end], sentences[i], profile[1, 1:reach])
+        if has_holes:
+            _fill_holes(row, counted[i + 1 : end], -np.inf)
+        filled = _sift(row, scratch.floor[0], scratch.candidates, scratch.filled[0])
+        scratch.filled[0] = filled
+        # Room for another row must be left.
+        if filled > room:
+            _keep_largest(most, scratch)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def hide_uncounted(tile: Floats, first_row: int, text: int, texts: Texts) -> None:
+    """Leave a tile as `sum_rows` does, without summing again."""
+    end, counted = texts.end_counted[text], texts.counted[text]
+    if texts.has_holes[text]:
+        for place in range(tile.shape[0]):
+            _fill_holes(tile[place, : end - first_row], counted[first_row:end], -np.inf)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _scale(row: Floats, scaled: Floats, scales: Floats, own: float) -> None:
+    for k in range(len(row)):
+        scaled[k] = row[k] * own * scales[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add(values: Floats, target: Doubles) -> None:
+    for k in range(len(values)):
+        target[k] += values[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_holes(row: Floats, counted: Truths, filling: float) -> None:
+    for k in range(len(row)):
+        if not counted[k]:
+            row[k] = filling
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_values(row: Floats, total: Doubles, squares: Doubles) -> None:
+    for k in range(len(row)):
+        wide = np.float64(row[k])
+        total[k] += wide
+        squares[k] += wide * wide
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_positive(row: Floats, total: Doubles) -> None:
+    for k in range(len(row)):
+        wide = np.float64(row[k])
+        total[k] += wide if wide > 0 else 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_within(row: Floats, sentences: Ints, sentence: int, total: Doubles) -> None:
+    for k in range(len(row)):
+        wide = np.float64(row[k])
+        total[k] += wide if sentences[k] == sentence else 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sift(row: Floats, floor: float, candidates: Floats, filled: int) -> int:
+    """Keep what may be among the largest of the text; how many there are now."""
+    for k in range(len(row)):
+        if row[k] >= floor and row[k] > -np.inf:
+            candidates[filled] = row[k]
+            filled += 1
+    return filled
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def most_taken(text: int, texts: Texts) -> int:
+    """The largest number of pairs that a rule of the kind top takes of a text, 1 at least."""
+    most = 1
+    for rule in range(len(texts.is_top)):
+        if texts.is_top[rule]:
+            most = max(most, texts.taken[text, rule])
+    return most
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _keep_largest(wanted: int, scratch: Scratch) -> None:
+    """Drop the candidates that no rule can ask for; later ones must reach the least of the kept."""
+    kept = gather_largest(scratch.candidates[: scratch.filled[0]], wanted, scratch.best)
+    least = scratch.best[0]
+    for index in range(kept):
+        value = scratch.best[index]
+        scratch.candidates[index] = value
+        least = min(least, value)
+    scratch.filled[0] = kept
+    scratch.floor[0] = least
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sum_around_boundaries(
+    tile: Floats, first_row: int, text: int, head: int, texts: Texts, outputs: Outputs
+) -> None:
+    """Add the rows of `tile` to the sums around sentence boundaries."""
+    sums = outputs.aligned_sums[head]
+    half = sums.shape[0] // 2
+    counted, end, starts = texts.counted[text], texts.end_counted[text], texts.starts[text]
+    last_row = min(first_row + tile.shape[0], end)
+    for start in range(1, end):
+        if not starts[start]:
+            continue
+        last = min(end, start + half)
+        for i in range(max(first_row, start - half), min(last_row, last)):
+            if counted[i]:
+                target = sums[i - start + half, i + 1 - start + half :]
+                row = tile[i - first_row, i + 1 - first_row : last - first_row]
+                _add_counted(row, target, counted[i + 1 : last])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_counted(row: Floats, target: Doubles, counted: Truths) -> None:
+    for k in range(len(row)):
+        target[k] += np.float64(row[k]) if counted[k] else 0.0
