@@ -1,22 +1,25 @@
 """What analysing costs against a plain forward pass of the same model over the same batches.
 
-Interleaved in one run: bare forward (sdpa attention, inference mode), then headscope with every
-measure, sweep and permutation, then bare again, and so on. Printed is the median of the ratios of
-neighbours, so that a machine that slows down in between favours neither side.
+Interleaved in one run: bare forward (sdpa attention, inference mode), headscope with everything on,
+headscope's minimal analysis, the same analysis by hand in NumPy and in torch, then bare again, and
+so on. Printed is the median of the ratios of neighbours, so that a machine that slows down in
+between favours neither side.
 
-    python benchmarks/forward_ratio.py [--repeats 7] [--texts 64]
+    python benchmarks/forward_ratio.py [--repeats 7] [--texts 64] [--models FOLDER] [NAME ...]
 """
 
 import argparse
-import resource
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from by_hand import numpy_per_head, torch_per_layer
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, PreTrainedModel
 
+from headscope.kernels.labels import TokenLabels
 from headscope.measure_windows import measure_windows
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
@@ -26,7 +29,52 @@ from headscope.text.demo import read_demo
 from headscope.text.windows import Window, iter_windows
 from headscope.token_labels import label_tokens
 
-SETTINGS = Settings()
+FULL, MINIMAL = Settings(permutations=64), Settings(minimal=True)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A model three times: bare, eager for those who use hooks, and tapped."""
+
+    bare: PreTrainedModel
+    eager: PreTrainedModel
+    tapped: LoadedModel
+    window_tokens: int
+    texts: int
+
+
+def base_geometry(models: Path, texts: int) -> Configuration:
+    """BERT-base with random weights: weights do not matter for speed."""
+    torch.manual_seed(0)
+    bare, tapped = BertModel(BertConfig()).eval(), BertModel(BertConfig()).eval()
+    eager = BertModel._from_config(BertConfig(), attn_implementation="eager").eval()
+    tokenizer = AutoTokenizer.from_pretrained(load_model("demo").path)
+    return Configuration(bare, eager, load_model(tapped, tokenizer=tokenizer), 128, texts)
+
+
+def checkpoint(name: str, window_tokens: int, at_most: int) -> Callable[..., Configuration]:
+    """A real checkpoint from the folder of models; `demo` is the one that is installed."""
+
+    def make(models: Path, texts: int) -> Configuration:
+        tapped = load_model(name if name == "demo" else models / name)
+        path = tapped.path
+        return Configuration(
+            AutoModel.from_pretrained(path, dtype="float32").eval(),
+            AutoModel.from_pretrained(path, dtype="float32", attn_implementation="eager").eval(),
+            tapped,
+            window_tokens,
+            min(texts, at_most),
+        )
+
+    return make
+
+
+CONFIGURATIONS = {
+    "demo": checkpoint("demo", 128, 10**6),
+    "base": base_geometry,
+    "bert12": checkpoint("bert12", 128, 10**6),
+    "smollm2": checkpoint("smollm2", 2048, 1),
+}
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -35,56 +83,74 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def bare_forward(model: PreTrainedModel, windows: list[Window]) -> None:
-    with torch.inference_mode():
-        for places in batches(windows, max_tokens=SETTINGS.batch_tokens):
-            labels = label_tokens([windows[place] for place in places])
-            model(input_ids=labels.token_ids, attention_mask=labels.real.long())
+def in_batches(windows: list[Window], work: Callable[[TokenLabels], object]) -> None:
+    for places in batches(windows, max_tokens=FULL.batch_tokens):
+        work(label_tokens([windows[place] for place in places]))
 
 
-def compare(
-    name: str, bare: PreTrainedModel, tapped: LoadedModel, windows: list[Window], repeats: int
-) -> None:
-    def analysed() -> None:
-        measure_windows(tapped, windows, SETTINGS, sites=tapped.sites)
+def ways(made: Configuration, windows: list[Window]) -> dict[str, Callable[[], object]]:
+    def bare(labels: TokenLabels) -> None:
+        with torch.inference_mode():
+            made.bare(input_ids=labels.token_ids, attention_mask=labels.real.long())
 
-    bare_forward(bare, windows)
-    analysed()
-    ratios, per_text = [], []
-    for _ in range(repeats):
-        plain = seconds(lambda: bare_forward(bare, windows))
-        ratios.append(seconds(analysed) / plain)
-        per_text.append(1000 * plain / len(windows))
-    print(
-        f"{name:36} bare {statistics.median(per_text):6.1f} ms a text, analysed "
-        f"{statistics.median(ratios):.2f} times that ({min(ratios):.2f} to {max(ratios):.2f})"
+    def headscope(settings: Settings) -> object:
+        changed = Settings(window_tokens=made.window_tokens, minimal=settings.minimal)
+        return measure_windows(made.tapped, windows, changed, sites=made.tapped.sites)
+
+    return {
+        "bare": lambda: in_batches(windows, bare),
+        "headscope, everything": lambda: headscope(FULL),
+        "headscope, minimal": lambda: headscope(MINIMAL),
+        "by hand, NumPy": lambda: in_batches(windows, lambda x: numpy_per_head(made.eager, x)),
+        "by hand, torch": lambda: in_batches(windows, lambda x: torch_per_layer(made.eager, x)),
+    }
+
+
+def compare(name: str, made: Configuration, repeats: int) -> None:
+    size = made.window_tokens
+    documents = read_demo()
+    windows = list(
+        iter_windows(
+            documents,
+            made.tapped.tokenizer,
+            window_tokens=size,
+            min_tokens=size - 2 if size <= 128 else size // 2,
+            limit=made.texts,
+        )
     )
-
-
-def base_geometry(path: Path) -> tuple[PreTrainedModel, LoadedModel]:
-    """BERT-base with random weights, bare and tapped: weights do not matter for speed."""
-    torch.manual_seed(0)
-    bare, tapped = BertModel(BertConfig()).eval(), BertModel(BertConfig()).eval()
-    return bare, load_model(tapped, tokenizer=AutoTokenizer.from_pretrained(path))
+    tried = ways(made, windows)
+    for work in tried.values():
+        work()
+    times: dict[str, list[float]] = {way: [] for way in tried}
+    for _ in range(repeats):
+        for way, work in tried.items():
+            times[way].append(seconds(work))
+    bare = times.pop("bare")
+    lengths = [window.n_tokens for window in windows]
+    print(
+        f"{name}: {len(windows)} texts of {min(lengths)} to {max(lengths)} tokens, "
+        f"bare {1000 * statistics.median(bare) / len(windows):.1f} ms a text"
+    )
+    for way, taken in times.items():
+        least = min(taken) / min(bare)
+        ratios = [mine / theirs for mine, theirs in zip(taken, bare, strict=True)]
+        print(
+            f"    {way:24} {statistics.median(ratios):5.2f}   "
+            f"({min(ratios):.2f} to {max(ratios):.2f}; least over least {least:.2f})",
+            flush=True,
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=["demo", "base"], metavar="NAME")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--texts", type=int, default=64)
+    parser.add_argument("--models", type=Path, default=Path(".cache/models"))
     args = parser.parse_args()
-    demo = load_model("demo")
-    windows = list(
-        iter_windows(
-            read_demo(), demo.tokenizer, window_tokens=128, min_tokens=126, limit=args.texts
-        )
-    )
-    print(f"{torch.get_num_threads()} threads, {len(windows)} texts of 128 tokens, everything on")
-    bare = AutoModel.from_pretrained(demo.path).eval()
-    compare("demo (MiniLM, 6 x 12, d 384)", bare, demo, windows, args.repeats)
-    compare("BERT-base geometry (12 x 12, d 768)", *base_geometry(demo.path), windows, args.repeats)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak memory of the process, all four models in it: {peak:,.0f} MB")
+    print(f"{torch.get_num_threads()} threads; ratios to the bare forward pass")
+    for name in args.names:
+        compare(name, CONFIGURATIONS[name](args.models, args.texts), args.repeats)
 
 
 if __name__ == "__main__":

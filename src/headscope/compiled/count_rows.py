@@ -35,6 +35,7 @@ def count_rows(
         scratch.rule_counts,
     )
     with_sentence, with_token = scratch.same_sentence, scratch.same_token
+    own_pairs, ascending = scratch.own_pairs, np.argsort(thresholds)
     for place in range(tile.shape[0]):
         i = first_row + place
         if i >= end or not counted[i]:
@@ -45,11 +46,15 @@ def count_rows(
         _label(tokens[i + 1 : end], tokens[i] if tokens[i] >= 0 else -2, 0, with_token)
         if masked:
             _label_mass(mass[i + 1 : end], mass[i], high, with_token)
-        for rule in range(len(thresholds)):
+        own_pairs[i] = 0
+        # From the lowest threshold on: a rule that takes nothing of a row ends it.
+        for rule in ascending:
             both = _count_row(row, thresholds[rule], with_sentence, with_token)
             pairs = both[0] & (_SECOND - 1)
             if pairs == 0:
-                continue
+                break
+            if rule == 0:
+                own_pairs[i] = pairs
             _count_places(
                 row, thresholds[rule], distances[rule, 1 : end - i], elements[rule, i + 1 : end]
             )
@@ -114,13 +119,14 @@ def measure_pairs(
     end, counted, own = texts.end_counted[text], texts.counted[text], scratch.rule_thresholds[0]
     word, lemma, kinds = texts.groups[2, text], texts.groups[3, text], texts.kinds[text]
     mass, thresholds = layer.scaled_mass[text, head], layer.thresholds
+    own_pairs = scratch.own_pairs
     groups, touched = outputs.groups[text, head], outputs.touched[text, head]
     element_kinds = outputs.element_kinds[head]
     sentences, tokens = texts.permuted_sentences[text], texts.permuted_tokens[text]
     in_sentence, same_token = outputs.permuted_sentences[head], outputs.permuted_tokens[head]
     for place in range(tile.shape[0]):
         i = first_row + place
-        if i >= end or not counted[i]:
+        if i >= end or not counted[i] or own_pairs[i] == 0:
             continue
         row = tile[place]
         for j in range(i + 1, end):

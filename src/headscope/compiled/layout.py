@@ -81,5 +81,6 @@ class Scratch(NamedTuple):
     rule_distances: Ints  # r n
     rule_elements: Ints  # r n
     rule_counts: Ints  # r (pairs, sentence, token, mask)
+    own_pairs: Ints  # n: pairs that the run's own rule takes of each row
     same_sentence: Ints  # n: 1, and 65536 more where the sentence is that of the row's token
     same_token: Ints  # n: 65536 where the token is that of the row, 1 for high attention of either

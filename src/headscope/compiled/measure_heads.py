@@ -76,6 +76,7 @@ def new_scratch(heads: int, n: int, room: int, layer: Layer) -> Scratch:
         np.zeros((heads, rules, 4), np.int64),
         np.zeros((heads, n), np.int32),
         np.zeros((heads, n), np.int32),
+        np.zeros((heads, n), np.int32),
     )
 
 
@@ -92,6 +93,7 @@ def _of_head(head: int, scratch: Scratch) -> Scratch:
         scratch.rule_distances[head],
         scratch.rule_elements[head],
         scratch.rule_counts[head],
+        scratch.own_pairs[head],
         scratch.same_sentence[head],
         scratch.same_token[head],
     )

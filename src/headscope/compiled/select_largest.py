@@ -29,7 +29,7 @@ def gather_largest(values: NDArray[np.floating], k: int, out: NDArray[np.floatin
     left = len(values)
     while True:
         wanted = k - taken
-        if left <= 2 * wanted + 64:
+        if left <= wanted + wanted // 4 + 16:
             break
         low, high = values[0], values[0]
         for index in range(left):
