@@ -1,6 +1,6 @@
 # make demo    set up, analyse the demo corpus with the demo model, print the findings
 # make test    set up, run the tests
-# make test-oldest   the tests of models/ with the oldest transformers that is allowed
+# make test-oldest   the tests of all families with the oldest transformers that is allowed
 # make check   set up, run what CI checks before the tests: format, lint, types, layers
 # make bench   set up, measure speed and memory (minutes)
 
@@ -8,6 +8,9 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# Tests run side by side, a core each; JOBS=0 runs them one after the other.
+JOBS ?= $(shell nproc)
 
 # The lower end of the range of transformers in pyproject.toml; the pin is its upper end.
 OLDEST := 5.6.0
@@ -18,12 +21,12 @@ demo: $(VENV)/.demo
 	$(BIN)/headscope analyze --nulls 30
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 test-oldest: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
 	  --target .cache/transformers-$(OLDEST) transformers==$(OLDEST)
-	PYTHONPATH=.cache/transformers-$(OLDEST) $(BIN)/python -m pytest tests/models
+	PYTHONPATH=.cache/transformers-$(OLDEST) $(BIN)/python -m pytest tests/models/test_families.py
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

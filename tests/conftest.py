@@ -1,5 +1,6 @@
 """What tests share: the folders beside the project, and real checkpoints."""
 
+import fcntl
 import importlib.util
 import os
 import subprocess
@@ -37,7 +38,11 @@ def checkpoint():
             if not script.exists():
                 pytest.skip("the checkpoints of ../shared are not on this machine")
             CHECKPOINTS.mkdir(parents=True, exist_ok=True)
-            subprocess.run([sys.executable, script, CHECKPOINTS, name], check=True)
+            # Tests run side by side: who comes second finds it there.
+            with open(CHECKPOINTS / ".lock", "w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not (folder / "config.json").exists():
+                    subprocess.run([sys.executable, script, CHECKPOINTS, name], check=True)
         return folder
 
     return path
