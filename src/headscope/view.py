@@ -20,6 +20,7 @@ from headscope.kernels.pairs import Pairs, choose_pairs
 from headscope.kernels.similarity import similarity
 from headscope.kernels.text_batch import TextBatch
 from headscope.models.site import AttentionSite
+from headscope.notebook import MimeBundle, notebook_bundle
 from headscope.runs.files import write_whole
 from headscope.settings import (
     SIMILARITY_VARIANTS,
@@ -29,6 +30,7 @@ from headscope.settings import (
 )
 from headscope.viewer.matrices import LayerMatrices, StackMatrices, TextMatrices
 from headscope.viewer.page import viewer_page
+from headscope.viewer.payload import viewer_payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +167,14 @@ class View:
     def matrices(self) -> TextMatrices:
         """Everything a page shows: all stacks, layer by layer."""
         return TextMatrices(
-            self.text, self.model, self.settings, [self._stack_matrices(name) for name in self.stacks]
+            self.text,
+            self.model,
+            self.settings,
+            [self._stack_matrices(name) for name in self.stacks],
         )
+
+    def _repr_mimebundle_(self, **_: Any) -> MimeBundle:
+        return notebook_bundle(repr(self), "widget_viewer", lambda: viewer_payload(self.matrices()))
 
     def __repr__(self) -> str:
         heads = max(layer.site.heads for layer in self._here.layers)

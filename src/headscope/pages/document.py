@@ -1,4 +1,4 @@
-"""A page as one HTML file: style, script and data inside, and a policy that lets nothing else in."""
+"""A page as one HTML file: style, script and data inside, and nothing else let in."""
 
 import base64
 import hashlib

@@ -5,16 +5,15 @@ library's own rules. Attention is kept in 64 steps of its square root, packed wi
 for a picture. Its column sums, which decide what high attention is, are floats again.
 """
 
-import base64
-import zlib
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
+from headscope.pages.packed import packed_bytes, packed_maps, plain_floats
 from headscope.viewer.matrices import LayerMatrices, StackMatrices, TextMatrices
-from headscope.viewer.thumbnails import thumbnails
+from headscope.viewer.thumbnails import pooled
 
 STEPS = 63
 """Attention is kept in so many steps above zero: four times as many take twice the room."""
@@ -51,18 +50,18 @@ def _layer(layer: LayerMatrices) -> dict[str, Any]:
     return {
         "layer": layer.layer,
         "heads": len(layer.head_output),
-        "head_output": [_floats(head) for head in layer.head_output],
-        "column_mass": _floats(layer.column_mass),
+        "head_output": [plain_floats(head) for head in layer.head_output],
+        "column_mass": plain_floats(layer.column_mass),
         "attention": [
-            _packed(_steps(head, most))
+            packed_bytes(_steps(head, most))
             for head, most in zip(layer.attention, largest.tolist(), strict=True)
         ],
         "attention_largest": largest.tolist(),
         "attention_steps": STEPS,
         "thumbnails": {
-            "attention": _thumbnails(layer.attention, attention=True),
+            "attention": packed_maps(np.sqrt(pooled(layer.attention, diagonal=True).clip(min=0))),
             **{
-                variant: _thumbnails(matrices, attention=False)
+                variant: packed_maps(pooled(matrices, diagonal=False), symmetric=True)
                 for variant, matrices in layer.similarity.items()
             },
         },
@@ -71,25 +70,5 @@ def _layer(layer: LayerMatrices) -> dict[str, Any]:
 
 def _steps(attention: Float[np.ndarray, "token key"], largest: float) -> NDArray[np.uint8]:
     roots = np.sqrt(attention.clip(min=0) / (largest or 1.0))
-    return np.rint(STEPS * roots).astype(np.uint8)
-
-
-def _thumbnails(
-    matrices: Float[np.ndarray, "head token other"], *, attention: bool
-) -> dict[str, Any]:
-    small = thumbnails(matrices, attention=attention)
-    _, side, other_side = small.steps.shape
-    return {
-        "side": side,
-        "other_side": other_side,
-        "signed": small.signed.tolist(),
-        "bytes": _packed(small.steps),
-    }
-
-
-def _floats(values: Float[np.ndarray, "..."]) -> str:
-    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
-
-
-def _packed(values: NDArray[np.uint8]) -> str:
-    return base64.b64encode(zlib.compress(np.ascontiguousarray(values).tobytes(), 6)).decode()
+    steps: NDArray[np.uint8] = np.rint(STEPS * roots).astype(np.uint8)
+    return steps

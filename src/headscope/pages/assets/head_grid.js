@@ -1,7 +1,7 @@
 // All heads as small maps, layers downwards: choose one with a click or with the arrow keys.
 
-import { DIVERGING, SEQUENTIAL } from "./colours.js";
 import { element } from "./dom.js";
+import { drawMap } from "./packed_maps.js";
 
 /** The grid; `onChoose(layer, head)` is called when a head is chosen. */
 export class HeadGrid {
@@ -88,16 +88,4 @@ export class HeadGrid {
       cell.tabIndex = name === "A" ? 0 : -1;
     }
   }
-}
-
-function drawMap(canvas, maps, index) {
-  const size = maps.side * maps.other_side;
-  canvas.width = maps.other_side;
-  canvas.height = maps.side;
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(maps.other_side, maps.side);
-  const pixels = new Uint32Array(image.data.buffer);
-  const colours = maps.signed[index] ? DIVERGING : SEQUENTIAL;
-  for (let at = 0; at < size; at++) pixels[at] = colours[maps.bytes[index * size + at]];
-  context.putImageData(image, 0, 0);
 }

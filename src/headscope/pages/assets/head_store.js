@@ -1,6 +1,7 @@
 // The heads of one attention stack: unpacked when one is looked at, and kept for a while.
 
 import { floats, inflate } from "./bytes.js";
+import { unpackMaps } from "./packed_maps.js";
 import { Ranked } from "./selection.js";
 import { pairScores, similarity } from "./similarity.js";
 
@@ -86,10 +87,8 @@ export class HeadStore {
     return found;
   }
 
-  /** Small maps of all heads of a layer: `{side, otherSide, signed, bytes}` for what is shown. */
-  async thumbnails(layer, shown) {
-    const packed = this.layer(layer).thumbnails[shown];
-    return { ...packed, bytes: await inflate(packed.bytes) };
+  /** Small maps of all heads of a layer, of what is shown. */
+  thumbnails(layer, shown) {
+    return unpackMaps(this.layer(layer).thumbnails[shown]);
   }
 }
-
