@@ -62,3 +62,18 @@ def demo_run(demo_model, tmp_path_factory):
     return headscope.analyze(
         demo_model, "demo", texts=12, shard_windows=5, out=folder, nulls=0, progress=False
     )
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium."""
+    from tests.browser import CHROMIUM, FLAGS
+
+    if CHROMIUM is None:
+        pytest.skip("chromium is not on this machine")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        yield browser
+        browser.close()

@@ -159,10 +159,13 @@ export class HeadPanel {
   /** Rows and columns of high-attention tokens: a bar at the edge, and faint lines through the map. */
   drawMask(context, x, y, wide, high, side) {
     const lines = (first, last, draw) => (last - first >= 6 ? [first, last] : [(first + last) / 2]).forEach(draw);
+    // Where most tokens have high attention, lines would hide what they point at.
+    const few = this.high.length <= this.columns / 3;
     for (const token of this.high) {
       context.fillStyle = MASK;
       context.fillRect(x(token), MARGIN, Math.max(wide, 1), 4);
       if (this.shown !== "attention") context.fillRect(MARGIN, y(token), 4, Math.max(high, 1));
+      if (!few) continue;
       context.globalAlpha = 0.45;
       lines(x(token), x(token) + wide, (at) => context.fillRect(at - 0.5, MARGIN, 1, side));
       if (this.shown !== "attention") lines(y(token), y(token) + high, (at) => context.fillRect(MARGIN, at - 0.5, side, 1));
@@ -187,7 +190,7 @@ export class HeadPanel {
   }
 
   drawLabels(context, x, y, wide, high) {
-    const ink = themed(this.root, "--ink");
+    const [ink, accent] = ["--ink", "--accent"].map((name) => themed(this.root, name));
     const view = this.window;
     const columnTokens = this.shown === "attention" ? this.store.keyTokens : this.store.tokens;
     context.font = "11px system-ui, sans-serif";
@@ -197,7 +200,7 @@ export class HeadPanel {
     const rows = spaced(view.row, view.rows, high, this.shown === "attention" && this.store.cross ? new Set() : marked, this.spot?.row);
     context.textAlign = "right";
     for (const row of rows) {
-      context.fillStyle = row === this.spot?.row ? PAIR_COLOURS.within : ink;
+      context.fillStyle = row === this.spot?.row ? accent : ink;
       context.fillText(short(this.store.tokens[row]), MARGIN - 5, y(row) + high / 2);
     }
     context.textAlign = "left";
@@ -205,7 +208,7 @@ export class HeadPanel {
       context.save();
       context.translate(x(column) + wide / 2, MARGIN - 5);
       context.rotate(-Math.PI / 2);
-      context.fillStyle = column === this.spot?.column ? PAIR_COLOURS.within : ink;
+      context.fillStyle = column === this.spot?.column ? accent : ink;
       context.fillText(short(columnTokens[column]), 0, 0);
       context.restore();
     }

@@ -118,7 +118,7 @@ async function exampleTexts(stack, index) {
       j: example.places[start + 2 * at + 1],
     }));
     const text = new TextArcs(example.tokens, example.sentences, { label: "an example text with the pairs of this head" });
-    place.replaceChildren(element("p", { class: "soft sound" }, `${pairs.length} pairs in a text of `, element("bdi", {}, visible(example.document).replaceAll("␣", " "))), text.root);
+    place.replaceChildren(element("p", { class: "soft sound" }, `${pairs.length} pairs in a text of document `, element("bdi", {}, visible(example.document).replaceAll("␣", " "))), text.root);
     text.show(pairs);
   };
   const choice = element(

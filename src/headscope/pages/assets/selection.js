@@ -15,11 +15,8 @@ export class Ranked {
     }
     this.counts = new Uint32Array(BINS);
     this.factor = this.high > this.low ? (BINS - 1) / (this.high - this.low) : 0;
-    for (let at = 0; at < values.length; at++) this.counts[this.bin(values[at])]++;
-  }
-
-  bin(value) {
-    return ((value - this.low) * this.factor) | 0;
+    const { counts, low, factor } = this;
+    for (let at = 0; at < values.length; at++) counts[((values[at] - low) * factor) | 0]++;
   }
 
   get length() {
@@ -34,7 +31,9 @@ export class Ranked {
     // Only the numbers of one bin are put in order.
     const inside = new Float32Array(this.counts[bin]);
     let at = 0;
-    for (const value of this.values) if (this.bin(value) === bin) inside[at++] = value;
+    const { values, low, factor } = this;
+    for (let place = 0; place < values.length; place++)
+      if ((((values[place] - low) * factor) | 0) === bin) inside[at++] = values[place];
     return inside.sort()[inside.length - (k - above)];
   }
 

@@ -1,9 +1,8 @@
 // A text, token by token, with the pairs of a head drawn as arcs over it.
 
-import { element, sizeCanvas, tokenElement } from "./dom.js";
-import { PAIR_COLOURS } from "./colours.js";
+import { element, sizeCanvas, themed, tokenElement } from "./dom.js";
 
-const MOST_ARCS = 600;
+const MOST_ARCS = 400;
 // Dashes take the browser four times as long as lines: many arcs go without.
 const MOST_DASHED = 150;
 
@@ -105,10 +104,11 @@ export class TextArcs {
     // The strongest are drawn last, on top.
     const drawn = this.pairs.slice(0, MOST_ARCS).reverse();
     const faint = Math.max(0.12, Math.min(0.75, 40 / (drawn.length + 1)));
+    const [inside, across] = ["--within", "--across"].map((name) => themed(this.root, name));
     for (const { i, j } of drawn) {
       const chosen = this.picked === i || this.picked === j;
       const within = this.sentences[i] === this.sentences[j];
-      context.strokeStyle = within ? PAIR_COLOURS.within : PAIR_COLOURS.across;
+      context.strokeStyle = within ? inside : across;
       context.globalAlpha = this.picked === null ? faint : chosen ? 0.95 : faint / 5;
       context.lineWidth = chosen ? 2 : 1.2;
       context.setLineDash(within || drawn.length > MOST_DASHED ? [] : [5, 3]);
