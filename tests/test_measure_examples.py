@@ -1,11 +1,16 @@
 """The texts that a run keeps for show: their pairs are those that the run counted."""
 
-import numpy as np
-import pandas as pd
+import shutil
+from dataclasses import replace
 
-import headscope as hs
-from headscope.measure_examples import MOST_PAIRS
+import numpy as np
+import pytest
+
+from headscope.errors import RunError
+from headscope.measure_examples import MOST_PAIRS, measure_examples
+from headscope.run import Run
 from headscope.runs.examples import read_examples
+from headscope.settings import PairRule
 
 
 def test_examples_are_the_pairs_that_were_counted_the_most_similar_first(demo_run):
@@ -20,17 +25,18 @@ def test_examples_are_the_pairs_that_were_counted_the_most_similar_first(demo_ru
     assert len(examples.groupby(["text", "layer", "head"])) == 4 * 72
 
 
-def test_long_lists_keep_their_most_similar_pairs(demo_model, tmp_path):
-    run = hs.analyze(
-        demo_model, "demo", texts=1, out=tmp_path / "run", pairs="top:0.1", nulls=0, progress=False
-    )
-    examples = read_examples(run.folder)
-    assert (examples.groupby(["layer", "head"]).size() == MOST_PAIRS).all()
+def test_long_lists_keep_their_most_similar_pairs(demo_model, demo_run, tmp_path):
+    shutil.copytree(demo_run.folder / "windows", tmp_path / "windows")
+    settings = replace(demo_run.manifest.settings, pairs=PairRule("top", 0.1))
+    run = Run(tmp_path, replace(demo_run.manifest, settings=settings))
+    measure_examples(run, demo_model, demo_model.sites_of([1, 4]))
+    examples = read_examples(tmp_path)
+    assert sorted(examples["layer"].unique()) == [1, 4]
+    assert (examples.groupby(["text", "layer", "head"]).size() == MOST_PAIRS).all()
 
 
-def test_a_merged_run_keeps_the_examples_of_the_first(demo_model, demo_run, tmp_path):
-    (tmp_path / "other.txt").write_text("A text of some length, with two sentences. It ends. " * 9)
-    options = {"nulls": 0, "shard_windows": 5, "progress": False}
-    other = hs.analyze(demo_model, tmp_path / "other.txt", out=tmp_path / "other", **options)
-    merged = hs.merge([demo_run.folder, other.folder], tmp_path / "merged")
-    pd.testing.assert_frame_equal(read_examples(merged.folder), read_examples(demo_run.folder))
+def test_a_run_without_examples_has_an_empty_table(tmp_path):
+    assert list(read_examples(tmp_path)) == ["text", "stack", "layer", "head", "i", "j", "score"]
+    (tmp_path / "examples.parquet").write_bytes(b"no table")
+    with pytest.raises(RunError, match=r"examples\.parquet"):
+        read_examples(tmp_path)

@@ -7,6 +7,7 @@ import pytest
 import headscope as hs
 from headscope import notebook
 from headscope.pages.bundle import style_of, widget_of
+from headscope.report import Report
 from tests.browser import open_page
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -58,7 +59,7 @@ def test_a_view_shows_itself(view, browser, tmp_path):
 
 
 def test_a_report_shows_itself(demo_run, browser, tmp_path):
-    report = hs.open_run(demo_run.folder).report(tmp_path / "report.html")
+    report = Report(demo_run.folder / "report.html")
     shown, _ = report._repr_mimebundle_()
     widget = widget_of_bundle(shown)
     opened = open_page(browser, hosted(tmp_path, "widget_report", widget.data))

@@ -18,11 +18,12 @@ TEXT = (
     "The cat sat on the mat. The dog saw the cat, and the cat ran away! Nobody knew why the dog "
     "ran, but dogs do what dogs do. When the cat came back, the mat was gone."
 )
-COLOURS = 128
-"""Enough for pages, and a third of the bytes."""
+COLOURS = 256
+"""Enough for pages, and half of the bytes."""
 
 
 def main(run: str) -> None:
+    """Make both pictures."""
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         report = hs.open_run(run).report(Path(scratch) / "report.html").path
         look = hs.look("demo", TEXT).save(Path(scratch) / "look.html")
@@ -39,14 +40,14 @@ def main(run: str) -> None:
         browser.close()
 
 
-def picture(page: Page, selector: str, name: str, height: float | None = None) -> None:
+def picture(page: Page, selector: str, name: str, height: int | None = None) -> None:
+    """Keep a part of a page, in few colours."""
     page.wait_for_timeout(500)
-    box = page.locator(selector).bounding_box()
-    assert box is not None, selector
-    clip = {**box, "height": height or box["height"]}
-    page.screenshot(path=FOLDER / name, clip=clip, full_page=True)
-    image = Image.open(FOLDER / name).convert("RGB").quantize(COLOURS)
-    image.save(FOLDER / name, optimize=True)
+    page.locator(selector).screenshot(path=FOLDER / name)
+    image = Image.open(FOLDER / name).convert("RGB")
+    if height is not None:
+        image = image.crop((0, 0, image.width, height))
+    image.quantize(COLOURS).save(FOLDER / name, optimize=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 TEXT = "The cat sat on the mat. The dog saw the cat, and the cat ran away!"
 
 
-def test_report_is_written_where_it_is_asked_for(command, demo_run, tmp_path):
+def test_report_is_written_where_it_is_asked_for_the_same_every_time(command, demo_run, tmp_path):
     outcome = command("report", demo_run.folder, "--out", tmp_path / "page.html")
     assert outcome.code == 0
     assert outcome.out.split() == ["report", str(tmp_path / "page.html")]

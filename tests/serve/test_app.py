@@ -59,7 +59,11 @@ def test_an_answer_is_what_the_page_of_the_text_would_hold(client, demo_model):
     answer = ask(client, TEXT)
     assert answer.status_code == 200
     view = hs.look(demo_model, TEXT)
-    assert answer.json() == json.loads(json.dumps(viewer_payload(view.matrices())))
+    found = answer.json()
+    split = found.pop("split")
+    assert found == json.loads(json.dumps(viewer_payload(view.matrices())))
+    assert "".join(split["texts"]) == TEXT
+    assert split["by"] in ("heads", "rules")
 
 
 def test_long_texts_are_cut_off_at_the_limit(client):
@@ -146,11 +150,12 @@ def test_one_model_at_a_time_is_in_memory(monkeypatch, demo_model):
 def test_the_live_page_shows_a_text_that_is_typed(browser, desk):
     with running(desk) as address:
         opened = open_page(browser, address)
-        turn = opened.viewer_is_quiet()
+        opened.viewer_is_quiet()
         assert opened.page.locator(".head-cell").count() == 72
         opened.page.fill("#hs-text", "<script>alert(1)</script> is a text. So is this one.")
         opened.page.click("#hs-ask")
         opened.page.wait_for_selector(".token:text-is('script') >> nth=0")
+        assert opened.page.locator("#hs-sentences li").count() == 2
         opened.picture("serve")
         opened.page.fill("#hs-text", "word")
         opened.page.click("#hs-ask")
@@ -160,18 +165,17 @@ def test_the_live_page_shows_a_text_that_is_typed(browser, desk):
         assert {request.removeprefix(address) for request in opened.requests} <= {"/", "/look"}
         # The browser itself logs that an answer was an error.
         assert all("422" in complaint for complaint in opened.complaints)
-        assert turn
         opened.page.close()
 
 
-def test_models_on_offer_are_those_named_the_demo_and_the_cached(tmp_path, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+def test_models_on_offer_are_those_named_the_demo_and_the_cached(tmp_path):
     for name, files in {"a/whole": ("config.json", "model.safetensors"), "a/part": ()}.items():
         folder = tmp_path / f"models--{name.replace('/', '--')}" / "snapshots" / ("0" * 40)
         folder.mkdir(parents=True)
         for file in files:
             (folder / file).write_text("{}")
-    assert local_models(["./mine"]) == ("./mine", "demo", "a/whole")
+    assert local_models(["./mine"], tmp_path) == ("./mine", "demo", "a/whole")
+    assert local_models([], tmp_path / "nowhere") == ("demo",)
 
 
 def test_a_port_that_is_taken_is_refused(desk):

@@ -119,6 +119,7 @@ def _stack_values(report: RunReport, stack: StackReport) -> dict[str, Any]:
         "name": stack.name,
         "rows": findings_rows(stack.layers),
         "verdicts": stack.verdicts,
+        "no_answer": _no_answer(stack.verdicts),
         "signs": stack.signs,
         "figures": {
             name: {"svg": _as_svg(figure), "caption": REPORT_FIGURES[name]}
@@ -131,6 +132,13 @@ def _stack_values(report: RunReport, stack: StackReport) -> dict[str, Any]:
         ],
         "stability": stack_stability(report.stability, stack.name),
     }
+
+
+def _no_answer(verdicts: Sequence[Verdict]) -> str | None:
+    """Why no claim at all can be answered; None where one can."""
+    (reason, *others) = {verdict.summary for verdict in verdicts}
+    same = not others and all(verdict.status == "cannot answer" for verdict in verdicts)
+    return reason if same else None
 
 
 def _stack_data(report: RunReport, stack: StackReport) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 
 from anyio import to_thread
 from starlette.applications import Starlette
@@ -91,8 +92,9 @@ async def _question(request: Request) -> tuple[str, str]:
 
 
 def _answer(desk: ModelDesk, question: tuple[str, str]) -> Response:
-    view = desk.look(*question)
-    content = as_script_data(viewer_payload(view.matrices()))
+    answer = desk.look(*question)
+    payload = viewer_payload(answer.view.matrices()) | {"split": asdict(answer.sentences)}
+    content = as_script_data(payload)
     return Response(str(content), media_type="application/json", headers=SAFE_HEADERS)
 
 

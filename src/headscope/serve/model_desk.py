@@ -3,11 +3,13 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from headscope.errors import HeadscopeError
 from headscope.look import look
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
+from headscope.serve.sentences import Sentences, sentences_of
 from headscope.view import View
 
 WAITING = 4
@@ -16,6 +18,14 @@ WAITING = 4
 
 class BusyError(HeadscopeError):
     """Too many requests at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is shown of a text."""
+
+    view: View
+    sentences: Sentences
 
 
 class ModelDesk:
@@ -39,8 +49,8 @@ class ModelDesk:
         finally:
             self._places.release()
 
-    def look(self, model: str, text: str) -> View:
-        """The view of a text; a text of too many tokens is cut off there."""
+    def look(self, model: str, text: str) -> Answer:
+        """What the heads of a model do with a text; one of too many tokens is cut off there."""
         if model not in self.models:
             raise HeadscopeError(f"model {model!r} is not on offer; choose one of the list")
         with self._work:
@@ -48,7 +58,7 @@ class ModelDesk:
             limit = self.max_tokens
             if loaded.tokenizer is not None and loaded.tokenizer.max_tokens is not None:
                 limit = min(limit, loaded.tokenizer.max_tokens)
-            return look(loaded, text, window=limit)
+            return Answer(look(loaded, text, window=limit), sentences_of(loaded, text))
 
     def _load(self, model: str) -> LoadedModel:
         if self._loaded is None or self._loaded_name != model:

@@ -168,7 +168,8 @@ export class HeadPanel {
       if (!few) continue;
       context.globalAlpha = 0.45;
       lines(x(token), x(token) + wide, (at) => context.fillRect(at - 0.5, MARGIN, 1, side));
-      if (this.shown !== "attention") lines(y(token), y(token) + high, (at) => context.fillRect(MARGIN, at - 0.5, side, 1));
+      if (this.shown !== "attention")
+        lines(y(token), y(token) + high, (at) => context.fillRect(MARGIN, at - 0.5, side, 1));
       context.globalAlpha = 1;
     }
   }
@@ -197,7 +198,8 @@ export class HeadPanel {
     context.direction = "ltr";
     context.textBaseline = "middle";
     const marked = new Set(this.high);
-    const rows = spaced(view.row, view.rows, high, this.shown === "attention" && this.store.cross ? new Set() : marked, this.spot?.row);
+    const markedRows = this.shown === "attention" && this.store.cross ? new Set() : marked;
+    const rows = spaced(view.row, view.rows, high, markedRows, this.spot?.row);
     context.textAlign = "right";
     for (const row of rows) {
       context.fillStyle = row === this.spot?.row ? accent : ink;
@@ -217,15 +219,23 @@ export class HeadPanel {
   /** The value under the pointer, in words. */
   tell() {
     if (!this.spot || this.spot.column === null) {
-      const focal = this.focal ? `focal token ${visible(this.store.tokens[this.focal.place])} (${this.focal.count} of ${2 * this.pairs.length})` : "no pairs, no focal token";
-      this.readout.textContent = `${focal} · ${this.high.length} token${this.high.length === 1 ? "" : "s"} with high attention`;
+      this.readout.textContent = `${this.focalWords()} · ${this.high.length} token${
+        this.high.length === 1 ? "" : "s"
+      } with high attention`;
       return;
     }
     const { row, column } = this.spot;
     const others = this.shown === "attention" ? this.store.keyTokens : this.store.tokens;
-    this.readout.textContent = `${visible(this.store.tokens[row])} (${row}) → ${visible(others[column])} (${column}): ${
-      row === column && this.shown !== "attention" ? "diagonal, left out" : number(this.values[row * this.columns + column])
-    }`;
+    const left = row === column && this.shown !== "attention";
+    const value = left ? "diagonal, left out" : number(this.values[row * this.columns + column]);
+    const from = `${visible(this.store.tokens[row])} (${row})`;
+    this.readout.textContent = `${from} → ${visible(others[column])} (${column}): ${value}`;
+  }
+
+  focalWords() {
+    if (!this.focal) return "no pairs, no focal token";
+    const { place, count } = this.focal;
+    return `focal token ${visible(this.store.tokens[place])} (${count} of ${2 * this.pairs.length})`;
   }
 }
 
@@ -243,15 +253,16 @@ function short(token) {
 /** Which labels are written: all, or as many of the marked ones as fit; the one picked always. */
 function spaced(start, count, pixels, marked, picked) {
   const written = [];
+  const there = picked !== undefined && picked !== null;
   let last = -Infinity;
   for (let place = start; place < start + count; place++) {
     const wanted = pixels >= READABLE || marked.has(place);
     if (!wanted || (place - last) * pixels < READABLE) continue;
     // What is near the picked one makes room for it.
-    if (picked !== undefined && picked !== null && picked !== place && Math.abs(place - picked) * pixels < READABLE) continue;
+    if (there && picked !== place && Math.abs(place - picked) * pixels < READABLE) continue;
     written.push(place);
     last = place;
   }
-  if (picked !== undefined && picked !== null && !written.includes(picked)) written.push(picked);
+  if (there && !written.includes(picked)) written.push(picked);
   return written;
 }

@@ -67,21 +67,26 @@ function measureTable(measures, values) {
     ),
   );
   const names = ["", "this head", "expected"].map((name) => element("th", { scope: "col" }, name));
-  return element("table", { class: "measures" }, element("thead", {}, element("tr", {}, ...names)), element("tbody", {}, ...rows));
+  const head = element("thead", {}, element("tr", {}, ...names));
+  return element("table", { class: "measures" }, head, element("tbody", {}, ...rows));
 }
 
 function histogram({ ends, all }, shares) {
   const most = Math.max(...shares, ...all.map((share) => share ?? 0), 1e-9);
-  const names = ends.map((end, at) => (at === 0 || ends[at - 1] + 1 === end ? String(end) : `${ends[at - 1] + 1}–${end}`));
+  const names = ends.map((end, at) => {
+    const start = at === 0 ? 1 : ends[at - 1] + 1;
+    return start === end ? String(end) : `${start}–${end}`;
+  });
   const bar = (share, kind) => {
     const made = element("div", { class: `bar ${kind}` });
     made.style.height = `${(100 * (share ?? 0)) / most}%`;
     return made;
   };
   const percent = (share) => `${number(100 * (share ?? 0))} %`;
-  const bins = shares.map((share, at) =>
-    element("div", { class: "bin", title: `${names[at]} tokens: ${percent(share)}, all pairs ${percent(all[at])}` }, bar(share, "own"), bar(all[at], "all")),
-  );
+  const bins = shares.map((share, at) => {
+    const title = `${names[at]} tokens: ${percent(share)}, all pairs ${percent(all[at])}`;
+    return element("div", { class: "bin", title }, bar(share, "own"), bar(all[at], "all"));
+  });
   const words = names.map((name, at) => `${name} tokens ${percent(shares[at])}`).join(", ");
   return [
     element("div", { class: "histogram", role: "img", "aria-label": `share of pairs by distance: ${words}` }, ...bins),
@@ -103,7 +108,9 @@ function focalList(counts, texts) {
   return element(
     "ul",
     { class: "focal-list" },
-    ...counts.map(([token, many]) => element("li", {}, tokenElement(token), ` ${number((100 * many) / texts)} % of texts`)),
+    ...counts.map(([token, many]) =>
+      element("li", {}, tokenElement(token), ` ${number((100 * many) / texts)} % of texts`),
+    ),
   );
 }
 
@@ -117,8 +124,13 @@ async function exampleTexts(stack, index) {
       i: example.places[start + 2 * at],
       j: example.places[start + 2 * at + 1],
     }));
-    const text = new TextArcs(example.tokens, example.sentences, { label: "an example text with the pairs of this head" });
-    place.replaceChildren(element("p", { class: "soft sound" }, `${pairs.length} pairs in a text of document `, element("bdi", {}, visible(example.document).replaceAll("␣", " "))), text.root);
+    const text = new TextArcs(example.tokens, example.sentences, {
+      label: "an example text with the pairs of this head",
+    });
+    const named = visible(example.document).replaceAll("␣", " ");
+    const source = element("p", { class: "soft sound" }, `${pairs.length} pairs in a text of document `);
+    source.append(element("bdi", {}, named));
+    place.replaceChildren(source, text.root);
     text.show(pairs);
   };
   const choice = element(

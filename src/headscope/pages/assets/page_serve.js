@@ -1,5 +1,6 @@
 // The live page of `headscope serve`: type a text, choose a model, look.
 
+import { element, visible } from "./dom.js";
 import { mountViewer, viewerFacts } from "./viewer.js";
 
 const { models } = JSON.parse(document.getElementById("hs-data").textContent);
@@ -35,12 +36,24 @@ async function look() {
     place.id = "hs-viewer";
     document.getElementById("hs-viewer").replaceWith(place);
     mountViewer(place, data, { address: true });
+    showSentences(data.split);
     tell("");
   } catch (error) {
     tell(error.message, "error");
   } finally {
     ask.disabled = false;
   }
+}
+
+function showSentences({ by, texts }) {
+  const lines = texts.map((sentence) => {
+    const words = visible(sentence.trim()).replaceAll("␣", " ");
+    return element("li", {}, element("bdi", {}, words));
+  });
+  const title = `Sentences, found by ${by === "heads" ? "the heads" : "rules"}`;
+  document
+    .getElementById("hs-sentences")
+    .replaceChildren(element("h2", {}, title), element("ol", {}, ...lines));
 }
 
 function tell(message, kind = "") {

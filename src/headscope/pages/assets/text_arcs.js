@@ -76,7 +76,8 @@ export class TextArcs {
       span.classList.toggle("focal", marked.has(place));
       span.classList.toggle("high", bright.has(place));
     });
-    this.more.textContent = pairs.length > MOST_ARCS ? `The ${MOST_ARCS} most similar of ${pairs.length} pairs are drawn.` : "";
+    const many = pairs.length > MOST_ARCS;
+    this.more.textContent = many ? `The ${MOST_ARCS} most similar of ${pairs.length} pairs are drawn.` : "";
     this.draw();
   }
 
@@ -138,11 +139,10 @@ export function arcsLegend(parts = ["within", "across", "focal"]) {
     focal: ["token focal", "focal token"],
     high: ["token high", "high attention"],
   };
-  return element(
-    "p",
-    { class: "legend" },
-    ...parts.map((part) =>
-      element("span", {}, element("span", { class: entries[part][0], "aria-hidden": "true" }, part === "focal" || part === "high" ? "a" : ""), ` ${entries[part][1]}`),
-    ),
-  );
+  const keys = parts.map((part) => {
+    const [name, words] = entries[part];
+    const sample = name.startsWith("token") ? "a" : "";
+    return element("span", {}, element("span", { class: name, "aria-hidden": "true" }, sample), ` ${words}`);
+  });
+  return element("p", { class: "legend" }, ...keys);
 }

@@ -4,12 +4,13 @@ import { element, number, tokenElement, visible } from "./dom.js";
 import { HeadGrid } from "./head_grid.js";
 import { HeadPanel } from "./head_panel.js";
 import { HeadStore } from "./head_store.js";
-import { focalToken, pairsFrom, ruleText, ruleThreshold, ruleValues } from "./pair_rules.js";
+import { focalToken, pairsFrom, ruleThreshold } from "./pair_rules.js";
 import { arcsLegend, TextArcs } from "./text_arcs.js";
-import { fromFragment, initialState, SHOWN, toFragment } from "./viewer_state.js";
+import { ViewerControls } from "./viewer_controls.js";
+import { fromFragment, initialState, toFragment } from "./viewer_state.js";
 
-const LABELS = { attention: "attention", raw: "raw similarity", centred: "centred", cosine: "cosine" };
 const PARTNERS = 8;
+const HINT = "Point at a token, in the text or the matrix, to see its row. Double-click the matrix to zoom in.";
 
 /** Show a view in an element. With `address`, the state is kept in the page's own address. */
 export function mountViewer(root, data, { address = false } = {}) {
@@ -31,13 +32,20 @@ class Viewer {
   }
 
   start() {
-    this.controls = this.makeControls();
+    this.controls = new ViewerControls(
+      this.data.stacks.map(({ name }) => name),
+      {
+        onChange: (changes) => this.change(changes),
+        onCompare: (on) => this.compare(on),
+        onZoom: (way) => this.zoomTo(way),
+      },
+    );
     this.gridPlace = element("div", { class: "grid-place" });
     this.panelPlace = element("div", { class: "panels" });
     this.textPlace = element("div", { class: "texts" });
-    this.row = element("p", { class: "row-readout", "aria-live": "polite" });
+    this.row = element("p", { class: "row-readout", "aria-live": "polite" }, HINT);
     this.root.replaceChildren(
-      this.controls,
+      this.controls.root,
       element("div", { class: "columns" }, this.gridPlace, this.panelPlace),
       this.row,
       this.textPlace,
@@ -54,14 +62,16 @@ class Viewer {
       ]),
     );
     this.openStack();
-    if (this.address)
-      window.addEventListener("hashchange", () => {
-        if (location.hash.slice(1) === toFragment(this.state)) return;
-        const before = this.state.stack;
-        this.state = fromFragment(location.hash, this.state, this.data);
-        if (before !== this.state.stack) this.openStack();
-        else this.update();
-      });
+    if (this.address) this.followAddress();
+  }
+
+  /** Show what the address says when someone changes it. */
+  followAddress() {
+    const follow = () => {
+      if (!this.root.isConnected) return window.removeEventListener("hashchange", follow);
+      if (location.hash.slice(1) !== toFragment(this.state)) this.change(fromFragment(location.hash, this.state, this.data));
+    };
+    window.addEventListener("hashchange", follow);
   }
 
   /** The grid, and all that depends on the stack alone. */
@@ -84,7 +94,7 @@ class Viewer {
         }),
       ]),
     );
-    this.update();
+    return this.update();
   }
 
   choose(layer, head) {
@@ -93,16 +103,18 @@ class Viewer {
 
   /** Change the state, and show it. */
   change(changes) {
-    const shown = this.state.shown;
+    const { stack, shown } = this.state;
     this.state = { ...this.state, ...changes };
     if (this.state.shown !== "attention") this.state.variant = this.state.shown;
+    if (this.state.stack !== stack) return this.openStack();
     if (this.state.shown !== shown) this.grid.draw(this.state.shown);
     return this.update();
   }
 
   activate(name) {
     this.active = name;
-    for (const [key, panel] of Object.entries(this.panels)) panel.root.classList.toggle("active", key === name);
+    for (const [key, panel] of Object.entries(this.panels))
+      panel.root.classList.toggle("active", key === name);
   }
 
   zoomBy(factor, centre = this.zoom.from + 0.5 / this.zoom.factor) {
@@ -110,6 +122,12 @@ class Viewer {
     const next = Math.max(1, Math.min(most, this.zoom.factor * factor));
     this.zoom = { factor: next, from: Math.max(0, Math.min(1 - 1 / next, centre - 0.5 / next)) };
     this.update();
+  }
+
+  zoomTo(way) {
+    const { factor, from } = this.zoom;
+    if (way === "in" || way === "out") this.zoomBy(way === "in" ? 2 : 0.5);
+    else this.zoomBy(1, way === "on" ? from + 1 / factor : from);
   }
 
   /** Everything that is shown, from the state. The time it took is in `data-switch-ms`. */
@@ -129,7 +147,7 @@ class Viewer {
     this.heads = Object.fromEntries(names.map((name, index) => [name, heads[index]]));
     this.grid.mark({ A: state.A, B: state.B });
     this.activate(this.active);
-    this.showControls();
+    this.controls.show(state);
     if (this.address) this.keepAddress();
     requestAnimationFrame(() => {
       this.root.dataset.switchMs = (performance.now() - start).toFixed(1);
@@ -150,6 +168,7 @@ class Viewer {
     this.panelPlace.replaceChildren(...names.map((name) => this.panels[name].root));
     this.panelPlace.classList.toggle("two", names.length === 2);
     this.textPlace.replaceChildren(...texts);
+    this.textPlace.classList.toggle("two", names.length === 2);
   }
 
   showHead(name, head) {
@@ -170,6 +189,7 @@ class Viewer {
       zoom: this.zoom,
     });
     const everywhere = focal ? [...store.first.keys()].filter((place) => store.first[place] === focal.place) : [];
+    this.texts[name].root.dataset.panel = `${name}: layer ${state[name].layer}, head ${state[name].head}`;
     this.texts[name].show(pairs, { focal: everywhere, high: store.cross ? [] : high });
   }
 
@@ -200,60 +220,16 @@ class Viewer {
   describeRow(token) {
     const others = this.state.shown === "attention" ? this.store.keyTokens : this.store.tokens;
     const row = this.rowOf(this.active, token);
-    const best = [...row.keys()].filter((place) => row[place] !== 0).sort((a, b) => row[b] - row[a]).slice(0, PARTNERS);
+    const best = [...row.keys()]
+      .filter((place) => row[place] !== 0)
+      .sort((a, b) => row[b] - row[a])
+      .slice(0, PARTNERS);
     return [
       `${this.active}: row of `,
       tokenElement(this.store.tokens[token]),
       ` (${token}): `,
       ...best.flatMap((place) => [tokenElement(others[place]), ` ${number(row[place])}  `]),
     ];
-  }
-
-  makeControls() {
-    const { data } = this;
-    this.inputs = {};
-    const radios = SHOWN.map((shown) => {
-      const input = element("input", { type: "radio", name: `hs-show-${nextId()}`, value: shown, onchange: () => this.change({ shown }) });
-      return [shown, input];
-    });
-    const shared = radios[0][1].name;
-    radios.forEach(([, input]) => (input.name = shared));
-    this.inputs.shown = Object.fromEntries(radios);
-    const stack = element(
-      "select",
-      { onchange: (event) => { this.state.stack = event.target.value; this.openStack(); } },
-      ...data.stacks.map(({ name }) => element("option", { value: name }, name)),
-    );
-    const kind = element(
-      "select",
-      { class: "rule-kind", onchange: (event) => this.change({ rule: { kind: event.target.value, value: event.target.value === "top" ? 0.01 : 0.5 } }) },
-      element("option", { value: "top" }, "the most similar share"),
-      element("option", { value: "max" }, "at least a part of the largest"),
-    );
-    const rule = element("input", {
-      type: "range", class: "rule-value", min: 0, step: 1, "aria-label": "pair threshold",
-      oninput: (event) => this.change({ rule: { ...this.state.rule, value: this.ruleSteps[Number(event.target.value)] } }),
-    });
-    const mask = element("input", {
-      type: "range", class: "mask-value", min: 0.01, max: 1, step: 0.01, "aria-label": "attention threshold",
-      oninput: (event) => this.change({ mask: Number(event.target.value) }),
-    });
-    const compare = element("input", { type: "checkbox", onchange: (event) => this.compare(event.target.checked) });
-    Object.assign(this.inputs, { stack, kind, rule, mask, compare });
-    this.outputs = { rule: element("output", {}), mask: element("output", {}) };
-    const zoom = (label, title, act) => element("button", { type: "button", title, "aria-label": title, onclick: act }, label);
-    const show = element("fieldset", { class: "segments" }, element("legend", {}, "show"),
-      ...radios.map(([shown, input]) => element("label", {}, input, element("span", {}, LABELS[shown]))));
-    return element("form", { class: "controls", onsubmit: (event) => event.preventDefault() },
-      data.stacks.length > 1 ? element("label", {}, "stack ", stack) : "",
-      show,
-      element("label", { class: "slider" }, element("span", {}, "pairs: ", kind), rule, this.outputs.rule),
-      element("label", { class: "slider" }, element("span", {}, "high attention from"), mask, this.outputs.mask),
-      element("label", {}, compare, " compare two heads"),
-      element("span", { class: "zoom", role: "group", "aria-label": "zoom" },
-        zoom("−", "zoom out", () => this.zoomBy(0.5)), zoom("+", "zoom in", () => this.zoomBy(2)),
-        zoom("◂", "towards the start", () => this.zoomBy(1, this.zoom.from)), zoom("▸", "towards the end", () => this.zoomBy(1, this.zoom.from + 1 / this.zoom.factor))),
-    );
   }
 
   compare(on) {
@@ -263,36 +239,16 @@ class Viewer {
     this.active = "B";
     return this.change({ B: { layer, head: next } });
   }
-
-  showControls() {
-    const { state, inputs } = this;
-    inputs.shown[state.shown].checked = true;
-    inputs.stack.value = state.stack;
-    inputs.kind.value = state.rule.kind;
-    this.ruleSteps = ruleValues(state.rule.kind, state.rule.value);
-    inputs.rule.max = String(this.ruleSteps.length - 1);
-    inputs.rule.value = String(this.ruleSteps.indexOf(state.rule.value));
-    inputs.rule.setAttribute("aria-valuetext", ruleText(state.rule));
-    inputs.mask.value = String(state.mask);
-    inputs.compare.checked = state.B !== null;
-    const percent = `${Number((100 * state.rule.value).toPrecision(4))} %`;
-    this.outputs.rule.textContent = state.rule.kind === "top" ? `${percent} (${ruleText(state.rule)})` : `${percent} (${ruleText(state.rule)})`;
-    this.outputs.mask.textContent = state.mask.toFixed(2);
-    if (!this.row.hasChildNodes()) this.row.append(HINT);
-  }
-}
-
-const HINT = "Point at a token, in the text or the matrix, to see its row. Double-click the matrix to zoom in.";
-let ids = 0;
-function nextId() {
-  ids += 1;
-  return ids;
 }
 
 /** The headline of a view: model, stack sizes, tokens. */
 export function viewerFacts(data) {
-  const stacks = data.stacks.map(({ name, layers }) => `${name}: ${layers.length} layers × ${Math.max(...layers.map(({ heads }) => heads))} heads`);
+  const stacks = data.stacks.map(({ name, layers }) => {
+    const widest = Math.max(...layers.map(({ heads }) => heads));
+    return `${name}: ${layers.length} layers × ${widest} heads`;
+  });
   const { tokens, sentences } = data.stacks[0];
   const many = new Set(sentences.filter((id) => id >= 0)).size;
-  return `${visible(data.model).replaceAll("␣", " ")} · ${stacks.join(", ")} · ${tokens.length} tokens, ${many} sentence${many === 1 ? "" : "s"}`;
+  const model = visible(data.model).replaceAll("␣", " ");
+  return `${model} · ${stacks.join(", ")} · ${tokens.length} tokens, ${many} sentence${many === 1 ? "" : "s"}`;
 }
