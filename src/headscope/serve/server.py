@@ -31,6 +31,8 @@ def serve(
         ) from error
     from headscope.serve.model_desk import ModelDesk
 
+    if not 0 <= port <= 65535:
+        raise SettingsError(f"port: {port} is none; --port takes 0 to 65535, 0 for any free one")
     if max_tokens < 4:
         raise SettingsError(f"max tokens: {max_tokens} is too few; 4 are the least")
     offered = local_models(models)
@@ -49,7 +51,7 @@ def serve(
 def _listen(port: int) -> socket.socket:
     try:
         return socket.create_server((HOST, port), backlog=512)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise SettingsError(
             f"port {port} cannot be used on {HOST}: {error}; choose another with --port, "
             "or 0 for any that is free"
