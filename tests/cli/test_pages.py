@@ -2,8 +2,11 @@
 
 import io
 import json
+import signal
+import subprocess
 import sys
 
+import httpx2
 import pytest
 
 TEXT = "The cat sat on the mat. The dog saw the cat, and the cat ran away!"
@@ -37,6 +40,22 @@ def test_look_reads_standard_input(command, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
     assert command("look", "-", "--out", tmp_path / "look.html", "--quiet").out == ""
     assert (tmp_path / "look.html").is_file()
+
+
+def test_serve_answers_where_it_says_until_it_is_interrupted():
+    script = (
+        "import sys; from headscope.cli import main\n"
+        "sys.argv = ['headscope', 'serve', '--port', '0']; main()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-u", "-c", script], stdout=subprocess.PIPE, text=True
+    ) as process:
+        address = process.stdout.readline().split()[1]
+        assert address.startswith("http://127.0.0.1:")
+        # It listens already: whoever asks now is answered once it has started.
+        assert "hs-question" in httpx2.get(address, timeout=60).text
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
 
 
 @pytest.mark.parametrize(

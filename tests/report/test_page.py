@@ -129,8 +129,9 @@ def test_the_page_names_every_setting_that_a_reader_needs(demo_run):
         assert fact in page
 
 
-def test_the_page_loads_nothing_from_elsewhere(demo_run):
+def test_the_page_is_small_and_loads_nothing_from_elsewhere(demo_run):
     page = (demo_run.folder / "report.html").read_text()
+    assert len(page) < 4_000_000, "72 heads; 144 must stay below 8 MB"
     assert not re.search(r"<(link|img|iframe)\b", page)
     assert not re.search(r"""(src|href)=["']https?:""", page)
 

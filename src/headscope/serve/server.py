@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from headscope.errors import SettingsError
 from headscope.serve.local_models import local_models
@@ -45,7 +46,8 @@ def serve(
     with _listen(port) as listener:
         on_start(f"http://{HOST}:{listener.getsockname()[1]}/")
         config = uvicorn.Config(app, log_level="warning", server_header=False)
-        uvicorn.Server(config).run(sockets=[listener])
+        with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listen(port: int) -> socket.socket:

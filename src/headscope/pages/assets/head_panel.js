@@ -176,16 +176,19 @@ export class HeadPanel {
 
   drawPairs(context, x, y, wide, high) {
     const { sentences } = this.store;
-    context.lineWidth = wide > 6 ? 1.5 : 1;
     for (const { i, j } of this.pairs) {
       const colour = sentences[i] === sentences[j] ? PAIR_COLOURS.within : PAIR_COLOURS.across;
-      if (wide < 4) {
+      if (wide < 5) {
         // Too small for a frame: the cells above the diagonal become dots.
         context.fillStyle = colour;
         context.fillRect(x(j), y(i), Math.max(wide, 2), Math.max(high, 2));
       } else {
-        context.strokeStyle = colour;
-        context.strokeRect(x(j) + 1, y(i) + 1, wide - 2, high - 2);
+        // A white rim keeps the frame visible on cells of any colour.
+        for (const [style, width] of [["#fff", 3.5], [colour, 1.5]]) {
+          context.strokeStyle = style;
+          context.lineWidth = width;
+          context.strokeRect(x(j) + 1.5, y(i) + 1.5, wide - 3, high - 3);
+        }
       }
     }
   }

@@ -28,7 +28,8 @@ async function look() {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ model: models[model.selectedIndex], text: text.value }),
     });
-    const data = await answer.json();
+    const failed = { error: `the server failed (${answer.status}); its window says why` };
+    const data = await answer.json().catch(() => failed);
     if (!answer.ok) throw new Error(data.error);
     document.getElementById("hs-facts").textContent = viewerFacts(data);
     // A viewer of its own for each text: what listens to the old one goes with it.
