@@ -34,15 +34,14 @@ def checkpoint():
 
     def path(name: str) -> Path:
         folder = CHECKPOINTS / name
-        if not (folder / "config.json").exists():
-            if not script.exists():
-                pytest.skip("the checkpoints of ../shared are not on this machine")
-            CHECKPOINTS.mkdir(parents=True, exist_ok=True)
-            # Tests run side by side: who comes second finds it there.
-            with open(CHECKPOINTS / ".lock", "w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                if not (folder / "config.json").exists():
-                    subprocess.run([sys.executable, script, CHECKPOINTS, name], check=True)
+        CHECKPOINTS.mkdir(parents=True, exist_ok=True)
+        # Tests run side by side: who comes second waits, and finds it there.
+        with (CHECKPOINTS / f".{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder / "config.json").exists():
+                if not script.exists():
+                    pytest.skip("the checkpoints of ../shared are not on this machine")
+                subprocess.run([sys.executable, script, CHECKPOINTS, name], check=True)
         return folder
 
     return path
@@ -67,3 +66,18 @@ def demo_run(demo_model, tmp_path_factory):
     return headscope.analyze(
         demo_model, "demo", texts=12, shard_windows=5, out=folder, nulls=0, progress=False
     )
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium."""
+    from tests.browser import CHROMIUM, FLAGS
+
+    if CHROMIUM is None:
+        pytest.skip("chromium is not on this machine")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        yield browser
+        browser.close()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from headscope.describe_run import describe_run
 from headscope.errors import RunError, SettingsError
+from headscope.measure_examples import measure_examples
 from headscope.measure_run import measure_missing_shards
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
@@ -129,6 +130,7 @@ def _analyze(
     if nulls:
         measure_untrained(run, model, sites, nulls, bars)
     bars.stage("reducing", total=1)
+    measure_examples(run, model, sites)
     run.reduce()
     bars.advance()
     return run

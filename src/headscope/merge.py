@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from headscope.errors import MergeError, RunError
 from headscope.run import Run, open_run
+from headscope.runs.examples import has_examples, read_examples, write_examples
 from headscope.runs.files import write_whole
 from headscope.runs.lock import only_writer
 from headscope.runs.manifest import CorpusRecord, differences
@@ -97,6 +98,9 @@ def _write(plan: _Plan, runs: Sequence[Run], parts_of_one: bool, target: Path) -
         write_whole(target / "windows" / f"{number:05d}.parquet", _bytes_of(windows))
         merged.shards.write(number, _renumbered(run.shards.read(number_there), first_text))
         first_text += manifest.corpus.shard_texts[number]
+    if has_examples(runs[0].folder):
+        # The texts of the first run keep their numbers.
+        write_examples(target, read_examples(runs[0].folder))
     # The manifest comes last: a merge that was cut short leaves no folder that looks like a run.
     manifest.write(target)
     merged.reduce()

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from headscope.errors import CorpusError, RunError
 from headscope.runs.files import sha256_of, write_whole
@@ -120,6 +122,19 @@ def read_windows(folder: Path, number: int, expected_hash: str) -> list[Window]:
     if not path.is_file() or sha256_of(path) != expected_hash:
         raise RunError(f"{path} is missing or damaged; analyse the corpus again with a new --out")
     return windows_from_table(pq.read_table(path))
+
+
+def read_windows_at(folder: Path, corpus: CorpusRecord, places: NDArray[np.int64]) -> list[Window]:
+    """The windows at some places of the corpus, in order."""
+    windows: list[Window] = []
+    first = 0
+    for number, size in enumerate(corpus.shard_texts):
+        here = places[(places >= first) & (places < first + size)] - first
+        if len(here):
+            shard = read_windows(folder, number, corpus.window_hashes[number])
+            windows += [shard[place] for place in here]
+        first += size
+    return windows
 
 
 def _path(folder: Path, number: int) -> Path:

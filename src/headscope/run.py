@@ -19,9 +19,13 @@ from headscope.figures.catalogue import StackFindings, draw_figure, draw_figures
 from headscope.figures.source import Source
 from headscope.figures.write import FORMATS, WrittenFigures, write_figures
 from headscope.measures.tables import add_measures, head_table, layer_table
-from headscope.report.page import REPORT_FIGURES, StackReport, report_page
+from headscope.report import Report
+from headscope.report.example_texts import example_texts
+from headscope.report.focal_counts import focal_counts
+from headscope.report.page import REPORT_FIGURES, RunReport, StackReport, report_page
 from headscope.resampling.text_table import TextTable, read_text_table
 from headscope.roles import assign_roles
+from headscope.runs.examples import read_examples
 from headscope.runs.files import write_whole
 from headscope.runs.manifest import Manifest
 from headscope.runs.reduce import reduce_shards
@@ -178,13 +182,19 @@ class Run:
             self.folder, {stack: add_measures(dataset) for stack, dataset in results.items()}
         )
 
-    def report(self, path: str | Path | None = None) -> Path:
-        """Where the report was written: `report.html` in the run folder unless named."""
+    def report(self, path: str | Path | None = None) -> Report:
+        """The report, written to `report.html` in the run folder unless a path is named.
+
+        It shows itself in notebooks; `report.path` is the file.
+        """
         target = Path(path) if path is not None else self.folder / "report.html"
         stacks = [
             StackReport(
                 name=stack,
+                results=dataset,
                 layers=layer_table(dataset),
+                heads=self.heads[self.heads["stack"] == stack],
+                roles=self.roles[self.roles["stack"] == stack],
                 verdicts=judge(evidence),
                 signs=[sign for sign in sanity_signs(evidence) if sign.seen],
                 figures=draw_figures(REPORT_FIGURES, self._findings(stack)),
@@ -193,8 +203,17 @@ class Run:
                 self.stacks.items(), self.evidence().values(), strict=True
             )
         ]
-        write_whole(target, report_page(self.manifest, stacks).encode())
-        return target
+        page = report_page(
+            RunReport(
+                manifest=self.manifest,
+                stacks=stacks,
+                focal=focal_counts(self.rows(), self.windows()),
+                examples=example_texts(read_examples(self.folder), self.windows()),
+                stability=self.stability(),
+            )
+        )
+        write_whole(target, page.encode())
+        return Report(target)
 
     def figure(self, name: str, stack: str | None = None) -> Figure:
         """One figure, by its name in `headscope.figures.catalogue`: `run.figure("summed")`."""

@@ -17,7 +17,7 @@ from headscope.errors import RunError
 from headscope.measure_run import measure_missing_shards
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
-from headscope.prepare import read_windows, write_windows
+from headscope.prepare import read_windows_at, write_windows
 from headscope.progress import Progress
 from headscope.run import Run
 from headscope.runs.manifest import CorpusRecord, Manifest
@@ -43,14 +43,16 @@ def measure_untrained(
         total=len(SEEDS) * len(chosen),
         done=(len(SEEDS) - len(missing)) * len(chosen),
     )
-    windows = _pick(run, chosen) if missing else []
+    corpus = run.manifest.corpus
+    windows = read_windows_at(run.folder, corpus, chosen) if missing else []
     for seed in missing:
         folder = run.folder / "nulls" / f"untrained-{seed}"
         # Remains of an interrupted null, or of one over other texts: cheap to do again.
         shutil.rmtree(folder, ignore_errors=True)
         untrained = model.untrained(seed)
-        corpus = _write(run, windows, folder)
-        manifest = describe_run(untrained, corpus, run.manifest.settings, sites)
+        manifest = describe_run(
+            untrained, _write(run, windows, folder), run.manifest.settings, sites
+        )
         null = Run(folder, replace(manifest, created=run.manifest.created))
         measure_missing_shards(null, untrained, sites, bars)
         null.reduce()
@@ -66,19 +68,6 @@ def _is_there(run: Run, seed: int, texts: int) -> bool:
         return False
     same = manifest.settings == run.manifest.settings and manifest.packages == run.manifest.packages
     return same and manifest.corpus.windows == texts and Run(folder, manifest).finished
-
-
-def _pick(run: Run, chosen: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[Window]:
-    corpus = run.manifest.corpus
-    windows: list[Window] = []
-    first = 0
-    for number, size in enumerate(corpus.shard_texts):
-        here = chosen[(chosen >= first) & (chosen < first + size)] - first
-        if len(here):
-            shard = read_windows(run.folder, number, corpus.window_hashes[number])
-            windows += [shard[place] for place in here]
-        first += size
-    return windows
 
 
 def _write(run: Run, windows: Sequence[Window], folder: Path) -> CorpusRecord:

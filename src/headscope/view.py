@@ -1,8 +1,9 @@
 """A view of one text: every matrix of every head, and what is read off them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,17 @@ from headscope.kernels.pairs import Pairs, choose_pairs
 from headscope.kernels.similarity import similarity
 from headscope.kernels.text_batch import TextBatch
 from headscope.models.site import AttentionSite
-from headscope.settings import Settings, SimilarityVariant, similarity_variant
+from headscope.notebook import MimeBundle, notebook_bundle
+from headscope.runs.files import write_whole
+from headscope.settings import (
+    SIMILARITY_VARIANTS,
+    Settings,
+    SimilarityVariant,
+    similarity_variant,
+)
+from headscope.viewer.matrices import LayerMatrices, StackMatrices, TextMatrices
+from headscope.viewer.page import viewer_page
+from headscope.viewer.payload import viewer_payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +158,24 @@ class View:
         tables = [self._focal_table(place) for place in range(len(self.layers))]
         return pd.concat(tables, ignore_index=True)
 
+    def save(self, path: str | Path) -> Path:
+        """Where the interactive page of the text was written: one file, which needs no network."""
+        target = Path(path)
+        write_whole(target, viewer_page(self.matrices()).encode())
+        return target
+
+    def matrices(self) -> TextMatrices:
+        """Everything a page shows: all stacks, layer by layer."""
+        return TextMatrices(
+            self.text,
+            self.model,
+            self.settings,
+            [self._stack_matrices(name) for name in self.stacks],
+        )
+
+    def _repr_mimebundle_(self, **_: Any) -> MimeBundle:
+        return notebook_bundle(repr(self), "widget_viewer", lambda: viewer_payload(self.matrices()))
+
     def __repr__(self) -> str:
         heads = max(layer.site.heads for layer in self._here.layers)
         others = [name for name in self.stacks if name != self.stack_name]
@@ -164,6 +193,32 @@ class View:
     @property
     def _here(self) -> StackView:
         return self._stacks[self.stack_name]
+
+    def _stack_matrices(self, name: str) -> StackMatrices:
+        view = self.stack(name)
+        batch = view._here.batch
+        return StackMatrices(
+            name=name,
+            tokens=view.tokens,
+            key_tokens=view.key_tokens if batch.cross else None,
+            sentences=view.sentences,
+            counted=_array(batch.counted[0]),
+            first=_array(batch.first[0]),
+            layers=view._layer_matrices(),
+        )
+
+    def _layer_matrices(self) -> Iterator[LayerMatrices]:
+        for layer in self._here.layers:
+            yield LayerMatrices(
+                layer=layer.site.layer,
+                head_output=_array(layer.head_output[0]),
+                attention=_array(layer.attention[0]),
+                column_mass=_array(layer.column_mass[0]),
+                similarity={
+                    variant: _array(self._matrices(layer, variant)[0])
+                    for variant in SIMILARITY_VARIANTS
+                },
+            )
 
     def _matrices(
         self, layer: LayerView, variant: SimilarityVariant

@@ -2,57 +2,118 @@
 
 import re
 import shutil
+from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
+import numpy as np
 import pytest
 
 from headscope.report.findings import FINDINGS, findings_rows
 from headscope.run import Run
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-SCREENSHOTS = Path(__file__).parents[2] / "screenshots"
+from tests.browser import open_page
 
 
 @pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("chromium is not on this machine")
-    from playwright.sync_api import sync_playwright
+def address(demo_run):
+    return (demo_run.folder / "report.html").as_uri()
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
-        yield browser
-        browser.close()
+
+@pytest.fixture
+def opened(browser, address):
+    opened = open_page(browser, address)
+    yield opened
+    opened.page.close()
+    assert opened.complaints == []
+    assert opened.requests == [address]
+
+
+def open_head(opened, layer, head):
+    opened.page.click(f'.role-map button[data-layer="{layer}"][data-head="{head}"]')
+    opened.page.wait_for_selector(f"h3:text('Layer {layer}, head {head}:')")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("device", "width"), [("desktop", 1280), ("phone", 390)])
 def test_the_page_opens_whole_without_a_network(browser, demo_run, scheme, device, width):
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    complaints, requests = [], []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: requests.append(request.url))
     address = (demo_run.folder / "report.html").as_uri()
-    page.goto(address)
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"report-{device}-{scheme}.png", full_page=True)
-    assert complaints == []
-    assert requests == [address]
+    opened = open_page(browser, f"{address}#head=encoder.2.2", width=width, scheme=scheme)
+    page = opened.page
+    page.wait_for_selector(".head-profile .text-arcs")
+    opened.picture(f"report-{device}-{scheme}")
+    assert opened.complaints == []
+    assert len(opened.requests) == 1
     # Wide parts scroll in themselves; the page as a whole never does.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("figure svg").count() >= 8
     cells = page.locator("table.layers").locator("tbody tr").all_inner_texts()
     assert [cell.split("\t") for cell in cells] == findings_rows(demo_run.layers)
     page.close()
+
+
+def test_a_click_on_a_head_opens_its_profile(opened, demo_run):
+    open_head(opened, 3, 7)
+    role = demo_run.roles.set_index(["layer", "head"]).loc[(3, 7), "role"]
+    assert opened.page.inner_text(".head-profile h3") == f"Layer 3, head 7: {role}"
+    row = demo_run.heads.set_index(["layer", "head"]).loc[(3, 7)]
+    lines = opened.page.locator(".measures tbody tr").all_inner_texts()
+    shown = dict(line.split("\t")[:2] for line in lines)
+    assert float(shown["mean distance"]) == pytest.approx(row["mean_distance"], rel=0.01)
+    assert float(shown["repeated token"]) == pytest.approx(row["repetition"], rel=0.01)
+    assert opened.page.locator(".maps canvas").count() == 4
+    open_head(opened, 6, 12)
+    assert opened.page.locator(".head-profile h3").count() == 1
+
+
+def test_heads_can_be_reached_with_the_keyboard_alone(opened):
+    opened.page.focus('.role-map button[data-layer="1"][data-head="1"]')
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        opened.page.keyboard.press(key)
+    opened.page.wait_for_selector("h3:text('Layer 3, head 2:')")
+    assert opened.page.url.endswith("#head=encoder.3.2")
+
+
+def test_verdicts_lead_to_their_figures(opened, demo_run):
+    for link in opened.page.locator(".verdicts a, nav a").all():
+        target = link.get_attribute("href").removeprefix("#")
+        assert opened.page.locator(f'[id="{target}"]').count() == 1, target
+    assert opened.page.locator(".verdicts li").count() == 1, "12 texts are too few, said once"
+
+
+def test_the_focal_tokens_of_a_head_are_those_of_its_rows(opened, demo_run):
+    rows = demo_run.rows().to_table().to_pandas()
+    windows = demo_run.windows().to_table().to_pylist()
+    names = {}
+    for window in windows:
+        for number, token in zip(window["token_ids"], window["tokens"], strict=True):
+            names.setdefault(number, token)
+    for layer, head in [(1, 1), (2, 2), (6, 12)]:
+        open_head(opened, layer, head)
+        mine = rows[(rows["layer"] == layer) & (rows["head"] == head)]
+        counts = Counter(names[int(token)] for token in mine["focal_token"])
+        for line in opened.page.locator(".focal-list li").all_inner_texts():
+            token, share, _ = line.split(" ", 2)
+            assert float(share) == pytest.approx(100 * counts[token] / len(mine), rel=0.01)
+
+
+def test_example_texts_show_the_pairs_that_were_counted(opened, demo_run):
+    rows = demo_run.rows().to_table().to_pandas().set_index(["text", "layer", "head"])
+    for layer, head in [(1, 1), (4, 5)]:
+        open_head(opened, layer, head)
+        for place, text in enumerate(np.linspace(0, 11, 4).round().astype(int)):
+            opened.page.select_option(".head-profile select", str(place))
+            pairs = int(rows.loc[(text, layer, head), "pairs"])
+            opened.page.wait_for_selector(f"text={pairs} pairs in a text")
+            tokens = demo_run.windows().take([int(text)], columns=["tokens"]).to_pylist()
+            assert opened.page.locator(".tokens .token").count() == len(tokens[0]["tokens"])
+
+
+def test_the_page_prints(opened):
+    open_head(opened, 2, 2)
+    opened.page.emulate_media(media="print")
+    opened.picture("report-print")
+    assert not opened.page.is_visible("nav")
+    assert opened.page.is_visible(".role-map")
+    assert len(opened.page.pdf()) > 10_000
 
 
 def test_the_page_names_every_setting_that_a_reader_needs(demo_run):
@@ -68,23 +129,33 @@ def test_the_page_names_every_setting_that_a_reader_needs(demo_run):
         assert fact in page
 
 
-def test_the_page_loads_nothing_from_elsewhere(demo_run):
+def test_the_page_is_small_and_loads_nothing_from_elsewhere(demo_run):
     page = (demo_run.folder / "report.html").read_text()
-    assert not re.search(r"<(script|link|img|iframe)\b", page)
+    assert len(page) < 4_000_000, "72 heads; 144 must stay below 8 MB"
+    assert not re.search(r"<(link|img|iframe)\b", page)
     assert not re.search(r"""(src|href)=["']https?:""", page)
 
 
-def test_names_are_escaped_on_the_page_and_in_its_figures(demo_run, tmp_path):
+def test_hostile_names_are_shown_and_do_not_run_and_examples_may_be_absent(
+    browser, demo_run, tmp_path
+):
     manifest = demo_run.manifest
-    hostile = replace(manifest, model=replace(manifest.model, name="<script>alert(1)</script>"))
-    page = Run(demo_run.folder, hostile).report(tmp_path / "page.html").read_text()
-    assert "<script>" not in page
-    assert "&lt;script&gt;" in page
-
-
-def test_equal_runs_have_equal_pages(demo_run, tmp_path):
-    one = demo_run.report(tmp_path / "one.html").read_bytes()
-    assert one == demo_run.report(tmp_path / "other.html").read_bytes()
+    name = "<script>alert(1)</script>\u202e"
+    hostile = replace(
+        manifest,
+        model=replace(manifest.model, name=name),
+        corpus=replace(manifest.corpus, sources=("<img src=x onerror=alert(2)>",)),
+    )
+    folder = shutil.copytree(demo_run.folder, tmp_path / "run")
+    (folder / "examples.parquet").unlink()
+    path = Run(folder, hostile).report().path
+    assert "<script>alert" not in path.read_text()
+    opened = open_page(browser, f"{path.as_uri()}#head=encoder.1.1")
+    assert opened.page.inner_text("h1 bdi") == "<script>alert(1)</script>⟨U+202E⟩"
+    assert "<img src=x onerror=alert(2)>" in opened.page.inner_text("header")
+    opened.page.wait_for_selector("text=This run keeps no example texts.")
+    assert (opened.dialogs, opened.complaints) == ([], [])
+    opened.page.close()
 
 
 def test_numbers_that_are_absent_are_dashes(demo_run):

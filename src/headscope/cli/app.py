@@ -13,7 +13,10 @@ from headscope.cli.compare import compare_command
 from headscope.cli.doctor import doctor_command
 from headscope.cli.figures import figures_command
 from headscope.cli.info import info_command
+from headscope.cli.look import look_command
 from headscope.cli.merge import merge_command
+from headscope.cli.report import report_command
+from headscope.cli.serve import serve_command
 from headscope.cli.stability import stability_command
 from headscope.cli.sweep import sweep_command
 from headscope.errors import HeadscopeError
@@ -42,12 +45,15 @@ app = typer.Typer(
 )
 app.command("analyze")(analyze_command)
 app.command("info")(info_command)
+app.command("report")(report_command)
 app.command("figures")(figures_command)
 app.command("merge")(merge_command)
 app.command("claims")(claims_command)
 app.command("sweep")(sweep_command)
 app.command("stability")(stability_command)
 app.command("compare")(compare_command)
+app.command("look")(look_command)
+app.command("serve")(serve_command)
 app.command("doctor")(doctor_command)
 
 

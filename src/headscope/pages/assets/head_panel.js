@@ -1,0 +1,271 @@
+// One head, large: its matrix with token labels, sentence blocks, the mask and the pairs.
+
+import { gradient, PAIR_COLOURS } from "./colours.js";
+import { element, number, sizeCanvas, themed, visible } from "./dom.js";
+import { matrixImage } from "./matrix_canvas.js";
+
+const MARGIN = 88;
+const READABLE = 10;
+const MASK = "#d55e00";
+const NAMES = {
+  attention: "attention",
+  raw: "similarity, raw",
+  centred: "similarity, centred",
+  cosine: "similarity, cosine",
+};
+
+/** The panel; `onPick(token)` is called with the row under the pointer, or null. */
+export class HeadPanel {
+  constructor(name, { onPick, onActivate, onZoom }) {
+    this.name = name;
+    this.onZoom = onZoom;
+    this.spot = null;
+    this.title = element("button", { type: "button", class: "panel-title", onclick: onActivate });
+    this.count = element("output", { class: "pair-count" });
+    this.canvas = element("canvas", { class: "matrix", role: "img" });
+    this.legend = element("p", { class: "scale" });
+    this.readout = element("p", { class: "readout" });
+    this.root = element(
+      "section",
+      { class: "head-panel", "data-panel": name },
+      element("header", {}, this.title, this.count),
+      this.canvas,
+      this.legend,
+      this.readout,
+    );
+    this.canvas.addEventListener("pointermove", (event) => {
+      this.spot = this.cellAt(event);
+      onPick(this.spot?.row ?? null);
+      this.draw();
+    });
+    this.canvas.addEventListener("pointerleave", () => {
+      this.spot = null;
+      onPick(null);
+      this.draw();
+    });
+    this.canvas.addEventListener("dblclick", (event) => {
+      const spot = this.cellAt(event);
+      if (spot) onZoom(event.shiftKey ? 0.5 : 2, spot.row / this.store.n);
+    });
+    new ResizeObserver(() => this.draw()).observe(this.root);
+  }
+
+  /** Show a head: `pairs`, `high` and `focal` are what the sliders choose. */
+  show(store, head, { layer, number: headNumber, shown, pairs, threshold, high, focal, zoom }) {
+    Object.assign(this, { store, head, shown, pairs, threshold, high, focal, zoom });
+    this.title.textContent = `${this.name}: layer ${layer}, head ${headNumber}`;
+    this.count.dataset.pairs = String(pairs.length);
+    this.count.textContent = `${pairs.length} pair${pairs.length === 1 ? "" : "s"}`;
+    const isAttention = shown === "attention";
+    if (this.imageOf !== head || this.imageShown !== shown) {
+      const columns = isAttention ? store.keys : store.n;
+      const { matrix, ranked } = isAttention ? { matrix: head.attention } : head.similarity(shown);
+      const range = isAttention ? { low: 0, high: largest(matrix) } : ranked.range();
+      this.values = matrix;
+      this.columns = columns;
+      this.image = matrixImage(matrix, store.n, columns, { ...range, blankDiagonal: !isAttention, root: isAttention });
+      this.imageOf = head;
+      this.imageShown = shown;
+      this.describe(isAttention);
+    }
+    this.canvas.setAttribute(
+      "aria-label",
+      `${NAMES[shown]} of layer ${layer}, head ${headNumber}: ${store.n} tokens, ${pairs.length} pairs, ` +
+        `${high.length} tokens with high attention` +
+        (focal ? `, focal token ${visible(store.tokens[focal.place])}` : ""),
+    );
+    this.draw();
+  }
+
+  describe(isAttention) {
+    const { scale } = this.image;
+    const bar = element("span", { class: "bar", "aria-hidden": "true" });
+    bar.style.background = gradient(scale.pixels);
+    this.legend.replaceChildren(
+      `${NAMES[this.shown]} `,
+      element("span", { class: "end" }, number(scale.low)),
+      bar,
+      element("span", { class: "end" }, number(scale.high)),
+      isAttention ? " (colours by square root)" : "",
+    );
+  }
+
+  /** The visible cells: first row and column, and how many. */
+  get window() {
+    const size = 1 / this.zoom.factor;
+    const rows = Math.max(4, Math.round(this.store.n * size));
+    const columns = Math.max(4, Math.round(this.columns * size));
+    return {
+      rows: Math.min(rows, this.store.n),
+      columns: Math.min(columns, this.columns),
+      row: Math.max(0, Math.min(this.store.n - rows, Math.round(this.zoom.from * this.store.n))),
+      column: Math.max(0, Math.min(this.columns - columns, Math.round(this.zoom.from * this.columns))),
+    };
+  }
+
+  cellAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const side = box.width - MARGIN;
+    const { row, column, rows, columns } = this.window;
+    const across = Math.floor(((event.clientX - box.left - MARGIN) / side) * columns);
+    const down = Math.floor(((event.clientY - box.top - MARGIN) / side) * rows);
+    if (across >= columns || down >= rows || down < 0) return null;
+    return { row: row + down, column: across < 0 ? null : column + across };
+  }
+
+  draw() {
+    if (!this.image) return;
+    const width = Math.floor(Math.min(this.root.clientWidth, 760));
+    if (width < MARGIN + 20) return;
+    const side = width - MARGIN;
+    const context = sizeCanvas(this.canvas, width, width);
+    const view = this.window;
+    const high = side / view.rows;
+    const wide = side / view.columns;
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.image.canvas, view.column, view.row, view.columns, view.rows, MARGIN, MARGIN, side, side);
+    context.save();
+    context.beginPath();
+    context.rect(MARGIN, MARGIN, side, side);
+    context.clip();
+    const x = (column) => MARGIN + (column - view.column) * wide;
+    const y = (row) => MARGIN + (row - view.row) * high;
+    this.drawSentences(context, x, y);
+    if (!(this.store.cross && this.shown !== "attention")) this.drawMask(context, x, y, wide, high, side);
+    if (this.shown !== "attention") this.drawPairs(context, x, y, wide, high);
+    if (this.spot) {
+      context.strokeStyle = this.image.scale.signed ? "#000" : "#fff";
+      context.lineWidth = 1;
+      context.strokeRect(MARGIN, y(this.spot.row), side, high);
+    }
+    context.restore();
+    this.drawLabels(context, x, y, wide, high);
+    this.tell();
+  }
+
+  drawSentences(context, x, y) {
+    if (this.store.cross && this.shown === "attention") return;
+    context.strokeStyle = this.image.scale.signed ? "#000" : "#fff";
+    context.lineWidth = 1.5;
+    const { sentences } = this.store;
+    let start = 0;
+    for (let place = 1; place <= sentences.length; place++) {
+      if (sentences[place] === sentences[start]) continue;
+      if (sentences[start] >= 0) context.strokeRect(x(start), y(start), x(place) - x(start), y(place) - y(start));
+      start = place;
+    }
+  }
+
+  /** Rows and columns of high-attention tokens: a bar at the edge, and faint lines through the map. */
+  drawMask(context, x, y, wide, high, side) {
+    const lines = (first, last, draw) => (last - first >= 6 ? [first, last] : [(first + last) / 2]).forEach(draw);
+    // Where most tokens have high attention, lines would hide what they point at.
+    const few = this.high.length <= this.columns / 3;
+    for (const token of this.high) {
+      context.fillStyle = MASK;
+      context.fillRect(x(token), MARGIN, Math.max(wide, 1), 4);
+      if (this.shown !== "attention") context.fillRect(MARGIN, y(token), 4, Math.max(high, 1));
+      if (!few) continue;
+      context.globalAlpha = 0.45;
+      lines(x(token), x(token) + wide, (at) => context.fillRect(at - 0.5, MARGIN, 1, side));
+      if (this.shown !== "attention")
+        lines(y(token), y(token) + high, (at) => context.fillRect(MARGIN, at - 0.5, side, 1));
+      context.globalAlpha = 1;
+    }
+  }
+
+  drawPairs(context, x, y, wide, high) {
+    const { sentences } = this.store;
+    for (const { i, j } of this.pairs) {
+      const colour = sentences[i] === sentences[j] ? PAIR_COLOURS.within : PAIR_COLOURS.across;
+      if (wide < 5) {
+        // Too small for a frame: the cells above the diagonal become dots.
+        context.fillStyle = colour;
+        context.fillRect(x(j), y(i), Math.max(wide, 2), Math.max(high, 2));
+      } else {
+        // A white rim keeps the frame visible on cells of any colour.
+        for (const [style, width] of [["#fff", 3.5], [colour, 1.5]]) {
+          context.strokeStyle = style;
+          context.lineWidth = width;
+          context.strokeRect(x(j) + 1.5, y(i) + 1.5, wide - 3, high - 3);
+        }
+      }
+    }
+  }
+
+  drawLabels(context, x, y, wide, high) {
+    const [ink, accent] = ["--ink", "--accent"].map((name) => themed(this.root, name));
+    const view = this.window;
+    const columnTokens = this.shown === "attention" ? this.store.keyTokens : this.store.tokens;
+    context.font = "11px system-ui, sans-serif";
+    context.direction = "ltr";
+    context.textBaseline = "middle";
+    const marked = new Set(this.high);
+    const markedRows = this.shown === "attention" && this.store.cross ? new Set() : marked;
+    const rows = spaced(view.row, view.rows, high, markedRows, this.spot?.row);
+    context.textAlign = "right";
+    for (const row of rows) {
+      context.fillStyle = row === this.spot?.row ? accent : ink;
+      context.fillText(short(this.store.tokens[row]), MARGIN - 5, y(row) + high / 2);
+    }
+    context.textAlign = "left";
+    for (const column of spaced(view.column, view.columns, wide, marked, this.spot?.column)) {
+      context.save();
+      context.translate(x(column) + wide / 2, MARGIN - 5);
+      context.rotate(-Math.PI / 2);
+      context.fillStyle = column === this.spot?.column ? accent : ink;
+      context.fillText(short(columnTokens[column]), 0, 0);
+      context.restore();
+    }
+  }
+
+  /** The value under the pointer, in words. */
+  tell() {
+    if (!this.spot || this.spot.column === null) {
+      this.readout.textContent = `${this.focalWords()} · ${this.high.length} token${
+        this.high.length === 1 ? "" : "s"
+      } with high attention`;
+      return;
+    }
+    const { row, column } = this.spot;
+    const others = this.shown === "attention" ? this.store.keyTokens : this.store.tokens;
+    const left = row === column && this.shown !== "attention";
+    const value = left ? "diagonal, left out" : number(this.values[row * this.columns + column]);
+    const from = `${visible(this.store.tokens[row])} (${row})`;
+    this.readout.textContent = `${from} → ${visible(others[column])} (${column}): ${value}`;
+  }
+
+  focalWords() {
+    if (!this.focal) return "no pairs, no focal token";
+    const { place, count } = this.focal;
+    return `focal token ${visible(this.store.tokens[place])} (${count} of ${2 * this.pairs.length})`;
+  }
+}
+
+function largest(values) {
+  let most = 0;
+  for (const value of values) if (value > most) most = value;
+  return most;
+}
+
+function short(token) {
+  const named = visible(token);
+  return named.length > 14 ? `${[...named].slice(0, 13).join("")}…` : named;
+}
+
+/** Which labels are written: all, or as many of the marked ones as fit; the one picked always. */
+function spaced(start, count, pixels, marked, picked) {
+  const written = [];
+  const there = picked !== undefined && picked !== null;
+  let last = -Infinity;
+  for (let place = start; place < start + count; place++) {
+    const wanted = pixels >= READABLE || marked.has(place);
+    if (!wanted || (place - last) * pixels < READABLE) continue;
+    // What is near the picked one makes room for it.
+    if (there && picked !== place && Math.abs(place - picked) * pixels < READABLE) continue;
+    written.push(place);
+    last = place;
+  }
+  if (there && !written.includes(picked)) written.push(picked);
+  return written;
+}

@@ -1,0 +1,47 @@
+// The k-th largest of many numbers without sorting them: sliders ask for it at every step.
+
+const BINS = 4096;
+
+/** Numbers that can be asked for their k-th largest, in one pass over them each time. */
+export class Ranked {
+  constructor(values) {
+    this.values = values;
+    this.low = Infinity;
+    this.high = -Infinity;
+    for (let at = 0; at < values.length; at++) {
+      const value = values[at];
+      if (value < this.low) this.low = value;
+      if (value > this.high) this.high = value;
+    }
+    this.counts = new Uint32Array(BINS);
+    this.factor = this.high > this.low ? (BINS - 1) / (this.high - this.low) : 0;
+    const { counts, low, factor } = this;
+    for (let at = 0; at < values.length; at++) counts[((values[at] - low) * factor) | 0]++;
+  }
+
+  get length() {
+    return this.values.length;
+  }
+
+  /** The k-th largest, k from 1 on; ties count one by one. */
+  kthLargest(k) {
+    let bin = BINS - 1;
+    let above = 0;
+    while (above + this.counts[bin] < k) above += this.counts[bin--];
+    // Only the numbers of one bin are put in order.
+    const inside = new Float32Array(this.counts[bin]);
+    let at = 0;
+    const { values, low, factor } = this;
+    for (let place = 0; place < values.length; place++)
+      if ((((values[place] - low) * factor) | 0) === bin) inside[at++] = values[place];
+    return inside.sort()[inside.length - (k - above)];
+  }
+
+  /** The numbers below and above which a share of them lies. */
+  range(tail = 0.01) {
+    const n = this.length;
+    if (n === 0) return { low: 0, high: 1 };
+    const beyond = Math.floor(tail * (n - 1));
+    return { low: this.kthLargest(n - beyond), high: this.kthLargest(1 + beyond) };
+  }
+}

@@ -1,0 +1,254 @@
+// One text, head by head: the grid of all heads, one or two of them large, and the text with arcs.
+
+import { element, number, tokenElement, visible } from "./dom.js";
+import { HeadGrid } from "./head_grid.js";
+import { HeadPanel } from "./head_panel.js";
+import { HeadStore } from "./head_store.js";
+import { focalToken, pairsFrom, ruleThreshold } from "./pair_rules.js";
+import { arcsLegend, TextArcs } from "./text_arcs.js";
+import { ViewerControls } from "./viewer_controls.js";
+import { fromFragment, initialState, toFragment } from "./viewer_state.js";
+
+const PARTNERS = 8;
+const HINT = "Point at a token, in the text or the matrix, to see its row. Double-click the matrix to zoom in.";
+
+/** Show a view in an element. With `address`, the state is kept in the page's own address. */
+export function mountViewer(root, data, { address = false } = {}) {
+  const viewer = new Viewer(root, data, address);
+  viewer.start();
+  return viewer;
+}
+
+class Viewer {
+  constructor(root, data, address) {
+    this.root = root;
+    this.data = data;
+    this.address = address;
+    this.state = initialState(data);
+    if (address) this.state = fromFragment(location.hash, this.state, data);
+    this.active = "A";
+    this.zoom = { factor: 1, from: 0 };
+    root.classList.add("hs", "hs-viewer");
+  }
+
+  start() {
+    this.controls = new ViewerControls(
+      this.data.stacks.map(({ name }) => name),
+      {
+        onChange: (changes) => this.change(changes),
+        onCompare: (on) => this.compare(on),
+        onZoom: (way) => this.zoomTo(way),
+      },
+    );
+    this.gridPlace = element("div", { class: "grid-place" });
+    this.panelPlace = element("div", { class: "panels" });
+    this.textPlace = element("div", { class: "texts" });
+    this.row = element("p", { class: "row-readout", "aria-live": "polite" }, HINT);
+    this.root.replaceChildren(
+      this.controls.root,
+      element("div", { class: "columns" }, this.gridPlace, this.panelPlace),
+      this.row,
+      this.textPlace,
+      arcsLegend(["within", "across", "focal", "high"]),
+    );
+    this.panels = Object.fromEntries(
+      ["A", "B"].map((name) => [
+        name,
+        new HeadPanel(name, {
+          onPick: (token) => this.pick(token),
+          onActivate: () => this.activate(name),
+          onZoom: (factor, centre) => this.zoomBy(factor, centre),
+        }),
+      ]),
+    );
+    this.openStack();
+    if (this.address) this.followAddress();
+  }
+
+  /** Show what the address says when someone changes it. */
+  followAddress() {
+    const follow = () => {
+      if (!this.root.isConnected) return window.removeEventListener("hashchange", follow);
+      if (location.hash.slice(1) !== toFragment(this.state)) this.change(fromFragment(location.hash, this.state, this.data));
+    };
+    window.addEventListener("hashchange", follow);
+  }
+
+  /** The grid, and all that depends on the stack alone. */
+  openStack() {
+    this.store = new HeadStore(this.data.stacks.find(({ name }) => name === this.state.stack));
+    for (const name of ["A", "B"]) {
+      const place = this.state[name];
+      if (place && !this.store.has(place.layer, place.head))
+        this.state[name] = name === "A" ? { layer: this.store.layers[0], head: 1 } : null;
+    }
+    this.grid = new HeadGrid(this.store, (layer, head) => this.choose(layer, head));
+    this.gridPlace.replaceChildren(this.grid.root);
+    this.grid.draw(this.state.shown);
+    this.texts = Object.fromEntries(
+      ["A", "B"].map((name) => [
+        name,
+        new TextArcs(this.store.tokens, this.store.sentences, {
+          onHover: (token) => this.pick(token),
+          label: `the text with the pairs of head ${name}`,
+        }),
+      ]),
+    );
+    return this.update();
+  }
+
+  choose(layer, head) {
+    this.change({ [this.active]: { layer, head } });
+  }
+
+  /** Change the state, and show it. */
+  change(changes) {
+    const { stack, shown } = this.state;
+    this.state = { ...this.state, ...changes };
+    if (this.state.shown !== "attention") this.state.variant = this.state.shown;
+    if (this.state.stack !== stack) return this.openStack();
+    if (this.state.shown !== shown) this.grid.draw(this.state.shown);
+    return this.update();
+  }
+
+  activate(name) {
+    this.active = name;
+    for (const [key, panel] of Object.entries(this.panels))
+      panel.root.classList.toggle("active", key === name);
+  }
+
+  zoomBy(factor, centre = this.zoom.from + 0.5 / this.zoom.factor) {
+    const most = Math.max(1, this.store.n / 8);
+    const next = Math.max(1, Math.min(most, this.zoom.factor * factor));
+    this.zoom = { factor: next, from: Math.max(0, Math.min(1 - 1 / next, centre - 0.5 / next)) };
+    this.update();
+  }
+
+  zoomTo(way) {
+    const { factor, from } = this.zoom;
+    if (way === "in" || way === "out") this.zoomBy(way === "in" ? 2 : 0.5);
+    else this.zoomBy(1, way === "on" ? from + 1 / factor : from);
+  }
+
+  /** Everything that is shown, from the state. The time it took is in `data-switch-ms`. */
+  async update() {
+    const start = performance.now();
+    const turn = (this.turn = (this.turn ?? 0) + 1);
+    const { state, store } = this;
+    const names = state.B ? ["A", "B"] : ["A"];
+    if (!names.includes(this.active)) this.active = "A";
+    const heads = names.map((name) => store.head(state[name].layer, state[name].head));
+    if (state.shown === "attention") {
+      await Promise.all(heads.map((head) => head.unpackAttention()));
+      if (turn !== this.turn) return; // another change came meanwhile
+    }
+    this.place(names);
+    names.forEach((name, index) => this.showHead(name, heads[index]));
+    this.heads = Object.fromEntries(names.map((name, index) => [name, heads[index]]));
+    this.grid.mark({ A: state.A, B: state.B });
+    this.activate(this.active);
+    this.controls.show(state);
+    if (this.address) this.keepAddress();
+    requestAnimationFrame(() => {
+      this.root.dataset.switchMs = (performance.now() - start).toFixed(1);
+      this.root.dataset.turn = String(turn);
+    });
+  }
+
+  /** The state goes into the address once things are quiet: browsers refuse it at every step. */
+  keepAddress() {
+    clearTimeout(this.keeping);
+    this.keeping = setTimeout(() => history.replaceState(null, "", `#${toFragment(this.state)}`), 250);
+  }
+
+  /** One panel and one text a head; nothing is moved that is there already. */
+  place(names) {
+    const texts = names.map((name) => this.texts[name].root);
+    if (texts.length === this.textPlace.childNodes.length && texts.every((text) => text.isConnected)) return;
+    this.panelPlace.replaceChildren(...names.map((name) => this.panels[name].root));
+    this.panelPlace.classList.toggle("two", names.length === 2);
+    this.textPlace.replaceChildren(...texts);
+    this.textPlace.classList.toggle("two", names.length === 2);
+  }
+
+  showHead(name, head) {
+    const { state, store } = this;
+    const { matrix, ranked } = head.similarity(state.variant);
+    const threshold = ruleThreshold(state.rule, ranked);
+    const pairs = pairsFrom(matrix, store.n, store.counted, threshold);
+    const focal = focalToken(pairs, store.first);
+    const high = head.highAttention(state.mask);
+    this.panels[name].show(store, head, {
+      layer: state[name].layer,
+      number: state[name].head,
+      shown: state.shown,
+      pairs,
+      threshold,
+      high,
+      focal,
+      zoom: this.zoom,
+    });
+    const everywhere = focal ? [...store.first.keys()].filter((place) => store.first[place] === focal.place) : [];
+    this.texts[name].root.dataset.panel = `${name}: layer ${state[name].layer}, head ${state[name].head}`;
+    this.texts[name].show(pairs, { focal: everywhere, high: store.cross ? [] : high });
+  }
+
+  /** Show the row of a token: how much the heads give to every other one. */
+  pick(token) {
+    for (const name of Object.keys(this.heads ?? {})) {
+      const text = this.texts[name];
+      text.pick(token);
+      if (token === null || (this.store.cross && this.state.shown === "attention")) {
+        text.shade(null);
+        continue;
+      }
+      const row = this.rowOf(name, token);
+      const most = Math.max(...row.map(Math.abs), 1e-12);
+      text.shade(row.map((value) => value / most));
+    }
+    this.row.replaceChildren(...(token === null ? [HINT] : this.describeRow(token)));
+  }
+
+  rowOf(name, token) {
+    const head = this.heads[name];
+    const isAttention = this.state.shown === "attention";
+    const columns = isAttention ? this.store.keys : this.store.n;
+    const values = isAttention ? head.attention : head.similarity(this.state.shown).matrix;
+    return [...values.subarray(token * columns, (token + 1) * columns)];
+  }
+
+  describeRow(token) {
+    const others = this.state.shown === "attention" ? this.store.keyTokens : this.store.tokens;
+    const row = this.rowOf(this.active, token);
+    const best = [...row.keys()]
+      .filter((place) => row[place] !== 0)
+      .sort((a, b) => row[b] - row[a])
+      .slice(0, PARTNERS);
+    return [
+      `${this.active}: row of `,
+      tokenElement(this.store.tokens[token]),
+      ` (${token}): `,
+      ...best.flatMap((place) => [tokenElement(others[place]), ` ${number(row[place])}  `]),
+    ];
+  }
+
+  compare(on) {
+    if (!on) return this.change({ B: null });
+    const { layer, head } = this.state.A;
+    const next = head < this.store.headsOf(layer) ? head + 1 : 1;
+    this.active = "B";
+    return this.change({ B: { layer, head: next } });
+  }
+}
+
+/** The headline of a view: model, stack sizes, tokens. */
+export function viewerFacts(data) {
+  const stacks = data.stacks.map(({ name, layers }) => {
+    const widest = Math.max(...layers.map(({ heads }) => heads));
+    return `${name}: ${layers.length} layers × ${widest} heads`;
+  });
+  const { tokens, sentences } = data.stacks[0];
+  const many = new Set(sentences.filter((id) => id >= 0)).size;
+  const model = visible(data.model).replaceAll("␣", " ");
+  return `${model} · ${stacks.join(", ")} · ${tokens.length} tokens, ${many} sentence${many === 1 ? "" : "s"}`;
+}

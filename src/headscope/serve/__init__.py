@@ -1,0 +1,1 @@
+"""`headscope serve`: the viewer live, on this machine alone (extra `serve`)."""

@@ -1,0 +1,120 @@
+"""The server: one page, the list of models, and one question it answers."""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from headscope.errors import HeadscopeError
+from headscope.pages.document import as_script_data, make_page
+from headscope.serve.model_desk import BusyError, ModelDesk
+from headscope.viewer.payload import viewer_payload
+
+MOST_BYTES = 64 * 1024
+"""Of a request."""
+
+SAFE_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+
+def make_app(desk: ModelDesk) -> Starlette:
+    """The application that answers for a desk."""
+    page = make_page(
+        "serve.html.jinja",
+        title="headscope",
+        styles=("base", "viewer", "serve"),
+        script="page_serve",
+        data={"models": list(desk.models), "max_bytes": MOST_BYTES},
+        values={"models": desk.models},
+        connects=True,
+    )
+    policy = f"{page.policy}; frame-ancestors 'none'"
+
+    async def show_page(_: Request) -> Response:
+        headers = {"Content-Security-Policy": policy} | SAFE_HEADERS
+        return HTMLResponse(page.encode(), headers=headers)
+
+    async def look_at(request: Request) -> Response:
+        question = await _question(request)
+        with desk.place():
+            return await to_thread.run_sync(_answer, desk, question)
+
+    return Starlette(
+        routes=[
+            Route("/", show_page),
+            Route("/look", _answering_errors(look_at), methods=["POST"]),
+        ],
+        # Another site's page may point its own name at this machine: only ours are answered.
+        middleware=[
+            Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])
+        ],
+    )
+
+
+class RefusedError(HeadscopeError):
+    """A request that is no question."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+async def _question(request: Request) -> tuple[str, str]:
+    """The model and the text that are asked about."""
+    # A page of another site can send plain forms, but not JSON.
+    if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
+        raise RefusedError(415, "send JSON: a model and a text")
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_BYTES:
+            raise RefusedError(
+                413, f"the text is too long: at most {MOST_BYTES // 1024} kB; shorten it"
+            )
+    try:
+        values = json.loads(body)
+        model, text = values["model"], values["text"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise RefusedError(400, "send JSON: a model and a text") from error
+    if not isinstance(model, str) or not isinstance(text, str):
+        raise RefusedError(400, "model and text: must be text")
+    return model, text
+
+
+def _answer(desk: ModelDesk, question: tuple[str, str]) -> Response:
+    answer = desk.look(*question)
+    payload = viewer_payload(answer.view.matrices()) | {"split": asdict(answer.sentences)}
+    content = as_script_data(payload)
+    return Response(str(content), media_type="application/json", headers=SAFE_HEADERS)
+
+
+def _answering_errors(
+    endpoint: Callable[[Request], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
+    """The endpoint, whose errors become answers that say what is wrong."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except BusyError as error:
+            return _error(503, error, {"Retry-After": "2"})
+        except RefusedError as error:
+            return _error(error.status, error)
+        except HeadscopeError as error:
+            return _error(422 if error.exit_code == 2 else 500, error)
+
+    return answer
+
+
+def _error(status: int, error: Exception, headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"error": str(error)}, status, headers=SAFE_HEADERS | (headers or {}))

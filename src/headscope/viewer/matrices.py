@@ -1,0 +1,49 @@
+"""What a viewer shows: one text as the attention stacks of a model see it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from headscope.settings import Settings, SimilarityVariant
+
+
+@dataclass(frozen=True, slots=True)
+class LayerMatrices:
+    """What the heads of one layer did with the text."""
+
+    layer: int
+    """From 1."""
+    head_output: Float[np.ndarray, "head token d_head"]
+    attention: Float[np.ndarray, "head token key"]
+    column_mass: Float[np.ndarray, "head key"]
+    """Scaled to a largest of 1."""
+    similarity: Mapping[SimilarityVariant, Float[np.ndarray, "head token token"]]
+
+
+@dataclass(frozen=True, slots=True)
+class StackMatrices:
+    """The text as one attention stack reads it."""
+
+    name: str
+    tokens: Sequence[str]
+    key_tokens: Sequence[str] | None
+    """The tokens that are read, where they are others than those written for."""
+    sentences: Int[np.ndarray, " token"]
+    counted: Bool[np.ndarray, " token"]
+    """The tokens that may form pairs."""
+    first: Int[np.ndarray, " token"]
+    """For each token the place of the first occurrence of the same token."""
+    layers: Iterable[LayerMatrices]
+    """One at a time: all at once they would not fit into memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatrices:
+    """One text with every matrix of every head."""
+
+    text: str
+    model: str
+    settings: Settings
+    stacks: Sequence[StackMatrices]

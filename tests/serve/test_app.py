@@ -1,0 +1,185 @@
+"""The live page: what it answers, what it refuses, and what it does when too many ask."""
+
+import json
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import httpx2
+import pytest
+import uvicorn
+from starlette.testclient import TestClient
+
+import headscope as hs
+from headscope.errors import SettingsError
+from headscope.serve import model_desk
+from headscope.serve.app import MOST_BYTES, make_app
+from headscope.serve.local_models import local_models
+from headscope.serve.model_desk import WAITING, ModelDesk
+from headscope.serve.server import serve
+from headscope.viewer.payload import viewer_payload
+from tests.browser import open_page
+
+TEXT = "The cat sat on the mat. The dog saw the cat, and the cat ran away!"
+
+
+@pytest.fixture(scope="module")
+def desk(demo_model):
+    return ModelDesk(("demo",), max_tokens=64)
+
+
+@pytest.fixture(scope="module")
+def client(desk):
+    with TestClient(make_app(desk), base_url="http://127.0.0.1") as client:
+        yield client
+
+
+@contextmanager
+def running(desk):
+    """The address of a real server."""
+    server = uvicorn.Server(uvicorn.Config(make_app(desk), port=0, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            pass
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def ask(client, text, model="demo", **options):
+    return client.post("/look", json={"model": model, "text": text}, **options)
+
+
+def test_an_answer_is_what_the_page_of_the_text_would_hold(client, demo_model):
+    answer = ask(client, TEXT)
+    assert answer.status_code == 200
+    view = hs.look(demo_model, TEXT)
+    found = answer.json()
+    split = found.pop("split")
+    assert found == json.loads(json.dumps(viewer_payload(view.matrices())))
+    assert "".join(split["texts"]) == TEXT
+    assert split["by"] in ("heads", "rules")
+
+
+def test_long_texts_are_cut_off_at_the_limit(client):
+    assert len(ask(client, "word " * 500).json()["stacks"][0]["tokens"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("request_options", "status", "says"),
+    [
+        ({"json": {"model": "demo", "text": "x" * MOST_BYTES}}, 413, "at most 64 kB"),
+        ({"json": {"model": "../etc", "text": TEXT}}, 422, "not on offer"),
+        ({"json": {"model": "demo", "text": " "}}, 422, "empty"),
+        ({"json": {"model": "demo", "text": "word"}}, 422, "one token"),
+        ({"json": {"model": "demo"}}, 400, "a model and a text"),
+        ({"json": {"model": "demo", "text": 7}}, 400, "must be text"),
+        ({"json": [1, 2]}, 400, "a model and a text"),
+        (
+            {"content": b"\xff{", "headers": {"Content-Type": "application/json"}},
+            400,
+            "a model and a text",
+        ),
+        ({"data": {"model": "demo", "text": TEXT}}, 415, "send JSON"),
+    ],
+)
+def test_what_is_no_question_is_refused_in_words(client, request_options, status, says):
+    answer = client.post("/look", **request_options)
+    assert answer.status_code == status
+    assert says in answer.json()["error"]
+
+
+def test_a_body_without_a_stated_length_is_cut_off_at_the_limit(client):
+    def endless():
+        for _ in range(1000):
+            yield b" " * 1024
+
+    headers = {"Content-Type": "application/json"}
+    assert client.post("/look", content=endless(), headers=headers).status_code == 413
+
+
+def test_other_names_of_this_machine_are_not_answered(client):
+    """A page of another site may point its own name here."""
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+
+
+def test_the_page_comes_with_a_policy(client):
+    page = client.get("/")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert page.headers["x-content-type-options"] == "nosniff"
+
+
+def test_200_requests_at_once_all_get_an_answer(desk):
+    with running(desk) as address, ThreadPoolExecutor(50) as pool:
+
+        def one(_):
+            return httpx2.post(
+                f"{address}/look", json={"model": "demo", "text": TEXT}, timeout=60
+            ).status_code
+
+        answers = Counter(pool.map(one, range(200)))
+        assert set(answers) <= {200, 503}
+        assert sum(answers.values()) == 200
+        assert answers[200] >= WAITING
+        assert one(None) == 200, "and it goes on"
+
+
+def test_one_model_at_a_time_is_in_memory(monkeypatch, demo_model):
+    loads = []
+
+    def load(name):
+        assert desk._loaded is None, "the old one is let go before a new one is loaded"
+        loads.append(name)
+        return demo_model
+
+    monkeypatch.setattr(model_desk, "load_model", load)
+    desk = ModelDesk(("one", "two"), max_tokens=32)
+    for name in ("one", "one", "two", "one"):
+        desk.look(name, TEXT)
+    assert loads == ["one", "two", "one"]
+
+
+def test_the_live_page_shows_a_text_that_is_typed(browser, desk):
+    with running(desk) as address:
+        opened = open_page(browser, address)
+        opened.viewer_is_quiet()
+        assert opened.page.locator(".head-cell").count() == 72
+        opened.page.fill("#hs-text", "<script>alert(1)</script> is a text. So is this one.")
+        opened.page.click("#hs-ask")
+        opened.page.wait_for_selector(".token:text-is('script') >> nth=0")
+        assert opened.page.locator("#hs-sentences li").count() == 2
+        opened.picture("serve")
+        opened.page.fill("#hs-text", "word")
+        opened.page.click("#hs-ask")
+        opened.page.wait_for_selector("#hs-status[data-kind=error]")
+        assert "one token" in opened.page.inner_text("#hs-status")
+        assert opened.dialogs == []
+        assert {request.removeprefix(address) for request in opened.requests} <= {"/", "/look"}
+        # The browser itself logs that an answer was an error.
+        assert all("422" in complaint for complaint in opened.complaints)
+        opened.page.close()
+
+
+def test_models_on_offer_are_those_named_the_demo_and_the_cached(tmp_path):
+    for name, files in {"a/whole": ("config.json", "model.safetensors"), "a/part": ()}.items():
+        folder = tmp_path / f"models--{name.replace('/', '--')}" / "snapshots" / ("0" * 40)
+        folder.mkdir(parents=True)
+        for file in files:
+            (folder / file).write_text("{}")
+    assert local_models(["./mine"], tmp_path) == ("./mine", "demo", "a/whole")
+    assert local_models([], tmp_path / "nowhere") == ("demo",)
+
+
+def test_a_port_that_is_taken_is_refused(desk):
+    with running(desk) as address, pytest.raises(SettingsError, match="--port"):
+        serve(["demo"], port=int(address.rsplit(":", 1)[1]))
+    with pytest.raises(SettingsError, match="max tokens"):
+        serve(["demo"], max_tokens=1)
