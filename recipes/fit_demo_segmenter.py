@@ -46,9 +46,7 @@ def excerpts(path: str, rng: random.Random, share: float) -> list[Document]:
 def short_sentences(path: str, rng: random.Random, share: float) -> list[Document]:
     """Short sentences of all addresses since 1930, in random order."""
     recent = [
-        document
-        for document in read_corpus([path], id_column="id")
-        if int(document.id[:4]) >= 1930
+        document for document in read_corpus([path], id_column="id") if int(document.id[:4]) >= 1930
     ]
     documents = shuffled_documents([*recent, *read_corpus(["demo"])], rng)
     return documents[: int(share * len(documents))]

@@ -14,6 +14,8 @@ from headscope.cli.doctor import doctor_command
 from headscope.cli.figures import figures_command
 from headscope.cli.info import info_command
 from headscope.cli.merge import merge_command
+from headscope.cli.segment import segment_command
+from headscope.cli.segment_eval import segment_eval_command
 from headscope.cli.stability import stability_command
 from headscope.cli.sweep import sweep_command
 from headscope.errors import HeadscopeError
@@ -48,6 +50,8 @@ app.command("claims")(claims_command)
 app.command("sweep")(sweep_command)
 app.command("stability")(stability_command)
 app.command("compare")(compare_command)
+app.command("segment")(segment_command)
+app.command("segment-eval")(segment_eval_command)
 app.command("doctor")(doctor_command)
 
 

@@ -77,7 +77,8 @@ class BoundaryNet(nn.Module):
     def forward(self, inputs: Float[Tensor, "candidate input"]) -> Float[Tensor, " candidate"]:
         """The log odds, from what `CandidateInputs.joined` gives."""
         hidden = self.dropout(nn.functional.gelu(self.hidden(inputs)))
-        return (self.direct(inputs) + self.top(hidden))[:, 0]
+        odds: Float[Tensor, "candidate 1"] = self.direct(inputs) + self.top(hidden)
+        return odds[:, 0]
 
     def gather(
         self,

@@ -22,7 +22,7 @@ class Candidates:
     characters: Int64[np.ndarray, " candidate"]
     """The character that the sentence would begin with: never white space."""
     tokens: Int64[np.ndarray, " candidate"]
-    """The first token at or behind that character; equal to the number of tokens behind the last."""
+    """The first token at or behind that character; the number of tokens if there is none."""
 
     def __len__(self) -> int:
         return len(self.characters)

@@ -1,5 +1,6 @@
 """Decoding: from the log odds of single candidates to the best segmentation of a text."""
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,7 +89,7 @@ def _fill_gaps(
     edges = np.concatenate([[0], characters, [length]])
     added = [
         np.arange(first + max_length, behind, max_length)
-        for first, behind in zip(edges[:-1], edges[1:], strict=True)
+        for first, behind in itertools.pairwise(edges)
         if behind - first > max_length
     ]
     if not added:

@@ -44,7 +44,7 @@ def explain_boundaries(
     by_head = reading.columns.unflatten(1, (-1, rank))  # token head rank
     summed = type(reading)(by_head.sum(1), reading.signals)
     inputs = weights.inputs(summed, candidates, text)
-    gradient, base, total = _integrated_gradient(weights, inputs)
+    gradient, _base, total = _integrated_gradient(weights, inputs)
     scale = weights.calibration.scale
 
     parts = _split(gradient, inputs)
@@ -100,7 +100,10 @@ def _integrated_gradient(
 def _split(joined: Float[Tensor, "candidate input"], like: CandidateInputs) -> CandidateInputs:
     """A row per candidate, taken apart as inputs are put together."""
     sizes = [
-        like.projected[0].numel(), like.inside.shape[1], like.signals.shape[1], like.surface.shape[1]
+        like.projected[0].numel(),
+        like.inside.shape[1],
+        like.signals.shape[1],
+        like.surface.shape[1],
     ]
     projected, inside, signals, surface = joined.split(sizes, dim=1)
     return CandidateInputs(projected.reshape(like.projected.shape), inside, signals, surface)

@@ -127,8 +127,10 @@ def _batches(examples: int, size: int) -> Sequence[Int[Tensor, " chosen"]]:
     ]
 
 
-def _fold(net: BoundaryNet, mean: Float[Tensor, " output"], scale: Float[Tensor, " output"]) -> None:
+def _fold(
+    net: BoundaryNet, mean: Float[Tensor, " output"], scale: Float[Tensor, " output"]
+) -> None:
     """Let the projection take head outputs as they are, not standardised."""
     with torch.no_grad():
-        net.projection.weight /= scale
-        net.projection.bias -= net.projection.weight @ mean
+        net.projection.weight.copy_(net.projection.weight / scale)
+        net.projection.bias.copy_(net.projection.bias - net.projection.weight @ mean)

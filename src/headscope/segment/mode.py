@@ -32,4 +32,4 @@ def checked_mode(mode: str) -> Mode | None:
         return None
     if mode not in MODES:
         raise SettingsError(f"mode: {mode!r} is not one of auto, {', '.join(MODES)}")
-    return mode  # type: ignore[return-value]  # mypy does not narrow by membership in a tuple
+    return mode

@@ -54,7 +54,9 @@ class ModeWeights:
         net = self.net
         return net.gather(
             reading.columns + net.projection.bias,
-            reading.signals[torch.from_numpy(candidates.tokens).clamp(max=len(reading.signals) - 1)],
+            reading.signals[
+                torch.from_numpy(candidates.tokens).clamp(max=len(reading.signals) - 1)
+            ],
             self._surface(candidates, text),
             torch.from_numpy(candidates.tokens),
             (

@@ -1,5 +1,6 @@
 """The segmenter: sentences and topics of any text, from what attention heads write."""
 
+import itertools
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,8 +23,8 @@ from headscope.segment.mode import MODES, Mode, checked_mode, choose_mode
 from headscope.segment.read_heads import read_heads, read_sites, text_tokenizer
 from headscope.segment.stream import stream_segments
 from headscope.segment.topics import MOST_SENTENCES, TopicSettings, find_topics, sentence_vectors
-from headscope.segment.weights import SHIPPED, SegmenterWeights, load_weights
 from headscope.segment.training_texts import training_texts
+from headscope.segment.weights import SHIPPED, SegmenterWeights, load_weights
 from headscope.text.document import Document
 
 By = Literal["sentence", "topic"]
@@ -275,9 +276,7 @@ class Segmenter:
 
     def _cut_topics(self, text: str, starts: list[int]) -> list[int]:
         edges = [0, *starts, len(text)]
-        sentences = [
-            text[start:end] for start, end in zip(edges[:-1], edges[1:], strict=True)
-        ]
+        sentences = [text[start:end] for start, end in itertools.pairwise(edges)]
         return [edges[index] for index in self.topics(sentences)]
 
     def _next_spans(self, before: str, text: str) -> list[Span]:

@@ -26,7 +26,6 @@ from headscope.segment.read_heads import (
 )
 from headscope.text.encoding import Encoding
 
-
 MOST_SENTENCES = 1_000
 """Longer sequences are cut into stretches of so many sentences: costs grow with the square."""
 
@@ -70,10 +69,7 @@ def sentence_vectors(
     ]
     readings = read_heads(model, starts, sites, keep_all(sites), signals=False)
     vectors = torch.stack(
-        [
-            reading.columns.double().sum(0) / max(len(reading.columns), 1)
-            for reading in readings
-        ]
+        [reading.columns.double().sum(0) / max(len(reading.columns), 1) for reading in readings]
     )
     return vectors.numpy()
 

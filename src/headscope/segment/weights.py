@@ -94,7 +94,9 @@ def load_weights(folder: str | Path) -> SegmenterWeights:
             "make one with Segmenter.fit(...).save(folder)"
         ) from None
     except (OSError, ValueError, SafetensorError) as error:
-        raise ModelError(f"the segmenter in {path} cannot be read ({error}); fit it anew") from error
+        raise ModelError(
+            f"the segmenter in {path} cannot be read ({error}); fit it anew"
+        ) from error
     try:
         if facts["format"] != FORMAT:
             raise ModelError(
