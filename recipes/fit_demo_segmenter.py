@@ -23,7 +23,7 @@ from headscope.segment.training_texts import (
     roughened,
     shuffled_documents,
 )
-from headscope.segment.weights import SHIPPED, SegmenterWeights
+from headscope.segment.weights import SHIPPED, SegmenterWeights, load_weights
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Document
 from headscope.text.sentences import sentence_spans
@@ -53,15 +53,16 @@ def short_sentences(path: str, rng: random.Random, share: float) -> list[Documen
 
 
 def as_met(documents: list[Document], mode: Mode, rng: random.Random) -> list[TrainingText]:
-    if mode == "punctuated":
-        return [roughened(document, rng) for document in documents]
-    return [bare(document, number % 2 == 0) for number, document in enumerate(documents)]
+    rough = [roughened(document, rng) for document in documents]
+    return rough if mode == "punctuated" else bare(rough)
 
 
-def bare(document: Document, keep_apostrophes: bool) -> TrainingText:
-    starts = [start for start, _ in sentence_spans(document)[1:]]
-    stripped = bare_text(document.text, starts, keep_apostrophes=keep_apostrophes)
-    return TrainingText(stripped.text, stripped.starts)
+def bare(texts: list[TrainingText]) -> list[TrainingText]:
+    stripped = [
+        bare_text(text.text, text.starts, keep_apostrophes=number % 2 == 0)
+        for number, text in enumerate(texts)
+    ]
+    return [TrainingText(text.text, text.starts) for text in stripped]
 
 
 def flat(document: Document) -> TrainingText:
@@ -81,13 +82,14 @@ def main() -> None:
     parser.add_argument("development")
     parser.add_argument("--out", type=Path, default=SHIPPED)
     parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--mode", choices=MODES, help="only this one, the other stays as it is")
     parser.add_argument("--share", type=float, default=1.0, help="of the texts, for a quick try")
     args = parser.parse_args()
     model = hs.load_model("demo")
     sites = read_sites(model, LAYERS)
     development = list(read_corpus([args.development]))
-    modes = {}
-    for mode in MODES:
+    modes = dict(load_weights(args.out).modes) if args.mode else {}
+    for mode in [args.mode] if args.mode else MODES:
         rng = random.Random(0)
         documents = [
             *excerpts(args.sotu, rng, args.share),
@@ -95,11 +97,9 @@ def main() -> None:
             *short_sentences(args.sotu, rng, args.share),
         ]
         learned_from = as_met(documents, mode, rng)
-        chosen_by = (
-            [flat(document) for document in development]
-            if mode == "punctuated"
-            else as_met(development, mode, rng)
-        )
+        chosen_by = [flat(document) for document in development]
+        if mode == "unpunctuated":
+            chosen_by = bare(chosen_by)
         settings = TrainingSettings(epochs=args.epochs)
         modes[mode] = fit_mode(model, sites, learned_from, chosen_by, mode, settings)
         print(mode, modes[mode].calibration, modes[mode].threshold, modes[mode].prior, flush=True)

@@ -1,5 +1,7 @@
 """Text without punctuation and case, and where its sentences begin."""
 
+from itertools import pairwise
+
 import pytest
 
 from headscope.segment.bare_text import bare_text
@@ -7,7 +9,7 @@ from headscope.segment.bare_text import bare_text
 
 def sentences(text: str, starts: tuple[int, ...]) -> list[str]:
     edges = [0, *starts, len(text)]
-    return [text[a:b].strip() for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [text[a:b].strip() for a, b in pairwise(edges)]
 
 
 def test_punctuation_and_case_go_and_sentences_stay():

@@ -42,8 +42,8 @@ def test_no_segmentation_is_better(limits):
 
         def fits(cuts, rules=rules, places=places, length=length):
             sizes = np.diff([0, *places[list(cuts)], length])
-            return (
-                sizes.min() >= (rules.min_length or 1) and sizes.max() <= (rules.max_length or 999)
+            return sizes.min() >= (rules.min_length or 1) and sizes.max() <= (
+                rules.max_length or 999
             )
 
         allowed = [cuts for cuts in all_cuts(len(odds)) if fits(cuts)]

@@ -19,7 +19,12 @@ from headscope.text.sentences import sentence_spans
 _FINAL_MARKS = re.compile(r"[.!?…:;]+([\"'”’)\]]*)\s*\Z")  # noqa: RUF001
 _UNMARKED = (0.0, 0.1, 0.4)
 _LOWERED = (0.0, 0.0, 0.3)
-"""Shares of the sentences of a text that lose their final mark, or their capital."""
+_HEADINGS = (0.0, 0.1, 0.3)
+"""Shares of the sentences that lose their final mark, lose their capital, or follow a heading; a
+text has one of each."""
+
+_OTHER_MARKS = ("!", "!", "?", "!!", "...", "..", " .", "?!")
+_OTHER_MARK_RATE = 0.2
 
 _SHORT_WORDS = 16
 _SHUFFLED_SENTENCES = 60
@@ -45,13 +50,13 @@ def training_texts(
     texts = []
     for number, document in enumerate([*documents, *shuffled_documents(unlabelled, rng)]):
         starts = [start for start, _ in sentence_spans(document)[1:]]
+        text = TrainingText(document.text, tuple(starts))
+        if number >= len(documents) or document.sentences is None:
+            text = roughened(document, rng)
         if mode == "unpunctuated":
-            bare = bare_text(document.text, starts, keep_apostrophes=number % 2 == 0)
-            texts.append(TrainingText(bare.text, bare.starts))
-        elif number < len(documents) and document.sentences is not None:
-            texts.append(TrainingText(document.text, tuple(starts)))
-        else:
-            texts.append(roughened(document, rng))
+            bare = bare_text(text.text, text.starts, keep_apostrophes=number % 2 == 0)
+            text = TrainingText(bare.text, bare.starts)
+        texts.append(text)
     return texts
 
 
@@ -76,21 +81,36 @@ def shuffled_documents(documents: Iterable[Document], rng: random.Random) -> lis
 
 
 def roughened(document: Document, rng: random.Random) -> TrainingText:
-    """The document on one line, some of its sentences without their final mark or capital."""
-    unmarked, lowered = rng.choice(_UNMARKED), rng.choice(_LOWERED)
-    parts: list[str] = []
+    """The document on one line, as carelessly as people write on the web.
+
+    Some sentences lose their final mark or their capital, or get another mark; headings stand
+    between them, made of the first words of other sentences.
+    """
+    sentences = [document.text[start:end].strip() for start, end in sentence_spans(document)]
+    unmarked, lowered, headings = (rng.choice(rates) for rates in (_UNMARKED, _LOWERED, _HEADINGS))
+    rough: list[str] = []
+    for sentence in sentences:
+        if rng.random() < headings:
+            rough.append(_heading(rng.choice(sentences), rng))
+        if rng.random() < unmarked:
+            sentence = _FINAL_MARKS.sub(r"\1", sentence)
+        elif rng.random() < _OTHER_MARK_RATE:
+            sentence = _FINAL_MARKS.sub(rf"{rng.choice(_OTHER_MARKS)}\1", sentence)
+        if rng.random() < lowered:
+            sentence = sentence[:1].lower() + sentence[1:]
+        rough.append(sentence)
     starts: list[int] = []
     length = 0
-    for start, end in sentence_spans(document):
-        words = document.text[start:end].strip()
-        if rng.random() < unmarked:
-            words = _FINAL_MARKS.sub(r"\1", words)
-        if rng.random() < lowered:
-            words = words[:1].lower() + words[1:]
-        if not words:
-            continue
-        if parts:
-            starts.append(length)
-        parts.append(f"{words} ")
-        length += len(words) + 1
-    return TrainingText("".join(parts), tuple(starts))
+    kept = [sentence for sentence in rough if sentence]
+    for sentence in kept:
+        starts.append(length)
+        length += len(sentence) + 1
+    return TrainingText(" ".join(kept), tuple(starts[1:]))
+
+
+def _heading(sentence: str, rng: random.Random) -> str:
+    """The first words of a sentence, written as a heading, a greeting or a signature is."""
+    words = [word.strip(".,;:!?\"'()") for word in sentence.split()[: rng.randint(1, 6)]]
+    heading = " ".join(word for word in words if word)
+    written = rng.choice((str.title, str.title, str.upper, str.capitalize))(heading)
+    return written + rng.choice(("", "", "", ":", ",", " -")) if written else ""
