@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from headscope.compiled.mass_and_cut import mass_and_cut
+
 SIGNALS = ("contrast", "cut", "mass_before", "mass_after")
 """The names of the signals, in the order of their axis."""
 
@@ -29,30 +31,22 @@ def head_signals(
     Tokens that are not `counted` (special ones, padding) give and receive nothing. The first token
     of a window has a gap with nothing in front of it: all but its own mass is 0.
     """
-    both = (counted[:, None, :, None] & counted[:, None, None, :]).to(attention.dtype)
-    mass, cut = _mass_and_cut(attention * both)
+    mass, cut = _mass_and_cut(attention, counted)
     contrast = _contrast(head_output * counted[:, None, :, None])
     before = torch.nn.functional.pad(mass[..., :-1], (1, 0))
     return torch.stack([contrast, cut, before, mass], dim=-1).transpose(1, 2)
 
 
 def _mass_and_cut(
-    attention: Float[Tensor, "batch head token token"],
+    attention: Float[Tensor, "batch head token token"], counted: Bool[Tensor, "batch token"]
 ) -> tuple[Float[Tensor, "batch head token"], Float[Tensor, "batch head token"]]:
-    """The attention each token receives, and that which crosses the gap in front of it.
-
-    Moving a gap over one token, the attention between that token and all later ones begins to
-    cross it, and that between it and all earlier ones no longer does.
-    """
-    earlier = attention.tril(-1)  # a later token looks at an earlier one
-    received, given = attention.sum(-2), attention.sum(-1)
-    received_from_later, given_to_earlier = earlier.sum(-2), earlier.sum(-1)
-    itself = attention.diagonal(dim1=-2, dim2=-1)
-    received_from_earlier = received - received_from_later - itself
-    given_to_later = given - given_to_earlier - itself
-    change = given_to_later + received_from_later - given_to_earlier - received_from_earlier
-    cut = torch.nn.functional.pad(change.cumsum(-1)[..., :-1], (1, 0))
-    return received, cut
+    """The attention each token receives, and that which crosses the gap in front of it."""
+    maps = attention.detach().cpu()
+    if maps.dtype not in (torch.float32, torch.float64):
+        maps = maps.float()  # numba knows no half precision
+    mass, cut = (torch.empty(maps.shape[:3], dtype=maps.dtype) for _ in range(2))
+    mass_and_cut(maps.contiguous().numpy(), counted.cpu().numpy(), mass.numpy(), cut.numpy())
+    return mass.to(attention), cut.to(attention)
 
 
 def _contrast(

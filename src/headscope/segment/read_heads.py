@@ -21,7 +21,7 @@ from headscope.segment.overlap import OverlapWindow, overlap_windows
 from headscope.text.encoding import Encoding
 
 WINDOW_TOKENS = 128
-MARGIN_TOKENS = 16
+MARGIN_TOKENS = 12
 BATCH_TOKENS = 2048
 
 

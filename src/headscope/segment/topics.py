@@ -30,7 +30,10 @@ MOST_SENTENCES = 1_000
 """Longer sequences are cut into stretches of so many sentences: costs grow with the square."""
 
 _MOST_SEGMENTS = 100
-_PENALTY = 1.25
+_FEWEST_SENTENCES = 3
+"""A topic whose number is not given has at least so many: less is mostly one odd sentence."""
+
+_PENALTY = 1.2
 """A cut must gain so many times what the best cuts of shuffled sentences gain on average. Above 1,
 because neighbouring sentences of one topic are more alike than shuffled ones."""
 
@@ -85,8 +88,10 @@ def find_topics(
     if settings.n_segments is not None:
         wanted = min(settings.n_segments, n)
         return _starts(cheapest_segments(_costs(gram), wanted)[1], wanted)
-    most = max(2, min(n // 2, _MOST_SEGMENTS))
-    least, starts = cheapest_segments(_costs(gram), most)
+    most = min(n // _FEWEST_SENTENCES, _MOST_SEGMENTS)
+    if most < 2:
+        return []
+    least, starts = cheapest_segments(_costs(gram, _FEWEST_SENTENCES), most)
     penalty = _PENALTY * _chance_gain(gram, most, settings)
     return _starts(starts, int(np.argmin(least + penalty * np.arange(most))) + 1)
 
@@ -102,8 +107,12 @@ def _gram(
     return gram
 
 
-def _costs(gram: Float64[np.ndarray, "sentence sentence"]) -> Float64[np.ndarray, "edge edge"]:
-    """The scatter inside the segment of sentences i to j - 1, at [i, j]; infinite if i >= j.
+def _costs(
+    gram: Float64[np.ndarray, "sentence sentence"], fewest: int = 1
+) -> Float64[np.ndarray, "edge edge"]:
+    """The scatter inside the segment of sentences i to j - 1, at [i, j].
+
+    Infinite for segments of fewer sentences than `fewest`.
 
     Scatter: the squared distances from the mean, which are all squared lengths less the squared
     length of the sum over the number of sentences.
@@ -116,7 +125,7 @@ def _costs(gram: Float64[np.ndarray, "sentence sentence"]) -> Float64[np.ndarray
     squares = np.concatenate([[0.0], np.cumsum(np.diag(gram))])
     sizes = np.arange(n + 1)[None, :] - np.arange(n + 1)[:, None]
     scatter = squares[None, :] - squares[:, None] - block / np.maximum(sizes, 1)
-    return np.where(sizes > 0, scatter, np.inf)
+    return np.where(sizes >= fewest, scatter, np.inf)
 
 
 def _chance_gain(
@@ -127,7 +136,9 @@ def _chance_gain(
     gains = []
     for _ in range(settings.permutations):
         order = rng.permutation(len(gram))
-        least, _ = cheapest_segments(_costs(gram[np.ix_(order, order)]), most)
+        least, _ = cheapest_segments(
+            _costs(gram[np.ix_(order, order)], _FEWEST_SENTENCES), most
+        )
         gains.append(np.max((least[0] - least[1:]) / np.arange(1, most)))
     return float(np.median(gains))
 
