@@ -53,8 +53,9 @@ def short_sentences(path: str, rng: random.Random, share: float) -> list[Documen
 
 
 def as_met(documents: list[Document], mode: Mode, rng: random.Random) -> list[TrainingText]:
-    rough = [roughened(document, rng) for document in documents]
-    return rough if mode == "punctuated" else bare(rough)
+    if mode == "punctuated":
+        return [roughened(document, rng) for document in documents]
+    return bare([flat(document) for document in documents])
 
 
 def bare(texts: list[TrainingText]) -> list[TrainingText]:
@@ -63,6 +64,10 @@ def bare(texts: list[TrainingText]) -> list[TrainingText]:
         for number, text in enumerate(texts)
     ]
     return [TrainingText(text.text, text.starts) for text in stripped]
+
+
+def as_written(document: Document) -> TrainingText:
+    return TrainingText(document.text, tuple(start for start, _ in sentence_spans(document)[1:]))
 
 
 def flat(document: Document) -> TrainingText:
@@ -98,7 +103,9 @@ def main() -> None:
         ]
         learned_from = as_met(documents, mode, rng)
         chosen_by = [flat(document) for document in development]
-        if mode == "unpunctuated":
+        if mode == "punctuated":
+            chosen_by += [as_written(document) for document in development]
+        else:
             chosen_by = bare(chosen_by)
         settings = TrainingSettings(epochs=args.epochs)
         modes[mode] = fit_mode(model, sites, learned_from, chosen_by, mode, settings)

@@ -8,9 +8,7 @@ Floats = NDArray[np.floating]
 
 
 @njit(parallel=True, cache=True, nogil=True, error_model="numpy")
-def mass_and_cut(
-    attention: Floats, counted: NDArray[np.bool_], mass: Floats, cut: Floats
-) -> None:
+def mass_and_cut(attention: Floats, counted: NDArray[np.bool_], mass: Floats, cut: Floats) -> None:
     """Fill `mass` and `cut` (text, head, token) from attention maps (text, head, query, key).
 
     Moving a gap over one token, the attention between that token and all later ones begins to

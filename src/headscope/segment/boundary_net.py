@@ -28,9 +28,9 @@ class NetShape:
     """Whether the surface of the text is seen."""
     context: int = 4
     """Tokens on each side of the gap."""
-    rank: int = 16
+    rank: int = 32
     """Numbers per token that head outputs are brought down to."""
-    hidden: int = 32
+    hidden: int = 64
 
     @property
     def inputs(self) -> int:

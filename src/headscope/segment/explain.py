@@ -18,7 +18,7 @@ from headscope.models.site import AttentionSite
 from headscope.segment.boundary_net import CandidateInputs
 from headscope.segment.candidates import Candidates, find_candidates
 from headscope.segment.head_signals import SIGNALS
-from headscope.segment.mode_weights import ModeWeights
+from headscope.segment.mode_weights import ModeWeights, rule_column
 from headscope.segment.read_heads import LayerMap, read_heads, text_tokenizer
 
 _STEPS = 32
@@ -63,11 +63,15 @@ def explain_boundaries(
                 rows.append((site.layer, head, name, signals[:, number, place]))
             number += 1
     if weights.net.shape.surface:
-        rows.append((0, 0, "surface", (parts.surface * inputs.surface).sum(1)))
+        ruled = (
+            torch.from_numpy(rule_column(inputs.surface)) * weights.calibration.rule_shift / scale
+        )
+        rows.append((0, 0, "surface", (parts.surface * inputs.surface).sum(1) + ruled))
     explained = sum((values for *_, values in rows), torch.zeros(len(candidates)))
     scaled = [(layer, head, signal, values * scale) for layer, head, signal, values in rows]
     # The average token and gap, the bias of the projection, and where the text ends.
-    rest = (total - explained) * scale + weights.calibration.shift
+    odds = weights.calibration.log_odds(total.double().numpy(), rule_column(inputs.surface))
+    rest = torch.from_numpy(odds) - explained * scale
     return _table([*scaled, (0, 0, "base", rest)], candidates)
 
 
@@ -85,8 +89,8 @@ def _maps_by_head(weights: ModeWeights, sites: Sequence[AttentionSite]) -> list[
 
 def _integrated_gradient(
     weights: ModeWeights, inputs: CandidateInputs
-) -> tuple[Float[Tensor, "candidate input"], Float[Tensor, ""], Float[Tensor, " candidate"]]:
-    """The mean gradient on the way from all zeros to the inputs; the log odds at both ends."""
+) -> tuple[Float[Tensor, "candidate input"], Float[Tensor, " candidate"]]:
+    """The mean gradient on the way from all zeros to the inputs, and the output there."""
     whole = inputs.joined()
     gradient = torch.zeros_like(whole)
     for step in range(_STEPS):
@@ -94,7 +98,7 @@ def _integrated_gradient(
         (part,) = torch.autograd.grad(weights.net(here).sum(), here)
         gradient += part / _STEPS
     with torch.inference_mode():
-        return gradient, weights.net(torch.zeros_like(whole[:1]))[0], weights.net(whole)
+        return gradient, weights.net(whole)
 
 
 def _split(joined: Float[Tensor, "candidate input"], like: CandidateInputs) -> CandidateInputs:

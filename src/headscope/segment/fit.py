@@ -19,7 +19,7 @@ from headscope.segment.head_signals import SIGNALS
 from headscope.segment.length_prior import LengthPrior
 from headscope.segment.metrics import BoundaryCounts, count_boundaries
 from headscope.segment.mode import Mode
-from headscope.segment.mode_weights import Calibration, ModeWeights
+from headscope.segment.mode_weights import Calibration, ModeWeights, rule_column
 from headscope.segment.read_heads import keep_all, read_heads, text_tokenizer
 from headscope.segment.surface import surface_features
 from headscope.segment.training_texts import TrainingText
@@ -96,8 +96,9 @@ def fit_mode(
 def tune(weights: ModeWeights, held_out: ReadTexts) -> ModeWeights:
     """The weights calibrated on texts they were not trained on, with the best threshold there."""
     raw = score_all(weights.net, held_out.examples).double().numpy()
-    calibration = _platt(raw, held_out.examples.labels.double().numpy())
-    log_odds = held_out.per_text(calibration.log_odds(raw))
+    ruled = rule_column(held_out.examples.surface)
+    calibration = _platt(raw, ruled, held_out.examples.labels.double().numpy())
+    log_odds = held_out.per_text(calibration.log_odds(raw, ruled))
     best = (-1.0, 0.5, weights.prior)
     for weight in _PRIOR_WEIGHTS:
         prior = LengthPrior(weights.prior.mean_log, weights.prior.deviation_log, weight)
@@ -183,13 +184,17 @@ def _count(
 
 
 def _platt(
-    raw: Float64[np.ndarray, " candidate"], labels: Float64[np.ndarray, " candidate"]
+    raw: Float64[np.ndarray, " candidate"],
+    ruled: Float64[np.ndarray, " candidate"],
+    labels: Float64[np.ndarray, " candidate"],
 ) -> Calibration:
-    """The scale and shift that make the labels most likely."""
+    """The scale and shifts that make the labels most likely."""
 
     def loss(parameters: np.ndarray) -> float:
-        odds = parameters[0] * raw + parameters[1]
-        return float(np.mean(np.logaddexp(0, odds) - labels * odds))
+        odds = parameters[0] * raw + parameters[1] + parameters[2] * ruled
+        # A little towards no shift: rules that never err would ask for an infinite one.
+        return float(np.mean(np.logaddexp(0, odds) - labels * odds) + 1e-4 * parameters[2] ** 2)
 
-    found = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead")
-    return Calibration(float(found.x[0]), float(found.x[1]))
+    found = minimize(loss, np.array([1.0, 0.0, 0.0]), method="Nelder-Mead")
+    scale, shift, rule_shift = (float(value) for value in found.x)
+    return Calibration(scale, shift, rule_shift if ruled.any() else 0.0)

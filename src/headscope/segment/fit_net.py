@@ -40,7 +40,7 @@ class TrainingSettings:
     batch: int = 1024
     learning_rate: float = 1.5e-3
     weight_decay: float = 0.05
-    dropout: float = 0.5
+    dropout: float = 0.6
     seed: int = 0
 
 

@@ -136,9 +136,7 @@ def _chance_gain(
     gains = []
     for _ in range(settings.permutations):
         order = rng.permutation(len(gram))
-        least, _ = cheapest_segments(
-            _costs(gram[np.ix_(order, order)], _FEWEST_SENTENCES), most
-        )
+        least, _ = cheapest_segments(_costs(gram[np.ix_(order, order)], _FEWEST_SENTENCES), most)
         gains.append(np.max((least[0] - least[1:]) / np.arange(1, most)))
     return float(np.median(gains))
 

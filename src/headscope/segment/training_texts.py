@@ -20,8 +20,10 @@ _FINAL_MARKS = re.compile(r"[.!?…:;]+([\"'”’)\]]*)\s*\Z")  # noqa: RUF001
 _UNMARKED = (0.0, 0.1, 0.4)
 _LOWERED = (0.0, 0.0, 0.3)
 _HEADINGS = (0.0, 0.1, 0.3)
-"""Shares of the sentences that lose their final mark, lose their capital, or follow a heading; a
-text has one of each."""
+_PARAGRAPHS = (0.0, 0.0, 0.3)
+_BROKEN_LINES = (0.0, 0.0, 0.0, 0.08)
+"""Shares of the sentences that lose their final mark, lose their capital, follow a heading, or begin
+a line, and of the words that do; a text has one of each."""
 
 _OTHER_MARKS = ("!", "!", "?", "!!", "...", "..", " .", "?!")
 _OTHER_MARK_RATE = 0.2
@@ -51,9 +53,9 @@ def training_texts(
     for number, document in enumerate([*documents, *shuffled_documents(unlabelled, rng)]):
         starts = [start for start, _ in sentence_spans(document)[1:]]
         text = TrainingText(document.text, tuple(starts))
-        if number >= len(documents) or document.sentences is None:
+        if mode == "punctuated" and (number >= len(documents) or document.sentences is None):
             text = roughened(document, rng)
-        if mode == "unpunctuated":
+        elif mode == "unpunctuated":
             bare = bare_text(text.text, text.starts, keep_apostrophes=number % 2 == 0)
             text = TrainingText(bare.text, bare.starts)
         texts.append(text)
@@ -81,13 +83,16 @@ def shuffled_documents(documents: Iterable[Document], rng: random.Random) -> lis
 
 
 def roughened(document: Document, rng: random.Random) -> TrainingText:
-    """The document on one line, as carelessly as people write on the web.
+    """The document as carelessly as people write on the web.
 
     Some sentences lose their final mark or their capital, or get another mark; headings stand
-    between them, made of the first words of other sentences.
+    between them, made of the first words of other sentences; there are paragraphs, or lines that
+    are broken anywhere.
     """
     sentences = [document.text[start:end].strip() for start, end in sentence_spans(document)]
-    unmarked, lowered, headings = (rng.choice(rates) for rates in (_UNMARKED, _LOWERED, _HEADINGS))
+    unmarked, lowered, headings, paragraphs, broken = (
+        rng.choice(rates) for rates in (_UNMARKED, _LOWERED, _HEADINGS, _PARAGRAPHS, _BROKEN_LINES)
+    )
     rough: list[str] = []
     for sentence in sentences:
         if rng.random() < headings:
@@ -98,14 +103,17 @@ def roughened(document: Document, rng: random.Random) -> TrainingText:
             sentence = _FINAL_MARKS.sub(rf"{rng.choice(_OTHER_MARKS)}\1", sentence)
         if rng.random() < lowered:
             sentence = sentence[:1].lower() + sentence[1:]
-        rough.append(sentence)
+        words = sentence.split()
+        breaks = ["\n" if rng.random() < broken else " " for _ in words[1:]]
+        rough.append("".join(map("".join, zip(words, [*breaks, ""], strict=True))))
+    text = ""
     starts: list[int] = []
-    length = 0
-    kept = [sentence for sentence in rough if sentence]
-    for sentence in kept:
-        starts.append(length)
-        length += len(sentence) + 1
-    return TrainingText(" ".join(kept), tuple(starts[1:]))
+    for sentence in filter(None, rough):
+        if text:
+            text += rng.choice(("\n", "\n\n")) if rng.random() < paragraphs else " "
+            starts.append(len(text))
+        text += sentence
+    return TrainingText(text, tuple(starts))
 
 
 def _heading(sentence: str, rng: random.Random) -> str:
