@@ -63,7 +63,7 @@ def segment_command(
     loaded = load_model(model, allow_pickle=allow_pickle, trust_remote_code=trust_remote_code)
     segmenter = Segmenter(
         loaded,
-        by,  # type: ignore[arg-type]  # checked by the segmenter, with a message for people
+        by,
         mode=mode,
         threshold=threshold,
         min_length=min_length,

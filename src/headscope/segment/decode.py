@@ -50,6 +50,8 @@ def decode(
     its lengths, found by dynamic programming. `hard` candidates are always cut at, unless that
     breaks `min_length`. Where words are longer than `max_length` they are cut, too.
     """
+    if not length:
+        return []
     if rules.n_segments is not None:
         return _decode_number(log_odds, characters, length, rules, prior)
     gains = log_odds - np.log(threshold / (1 - threshold))

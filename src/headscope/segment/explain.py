@@ -44,7 +44,7 @@ def explain_boundaries(
     by_head = reading.columns.unflatten(1, (-1, rank))  # token head rank
     summed = type(reading)(by_head.sum(1), reading.signals)
     inputs = weights.inputs(summed, candidates, text)
-    gradient, _base, total = _integrated_gradient(weights, inputs)
+    gradient, total = _integrated_gradient(weights, inputs)
     scale = weights.calibration.scale
 
     parts = _split(gradient, inputs)

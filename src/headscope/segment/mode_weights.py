@@ -23,7 +23,7 @@ class Calibration:
     scale: float = 1.0
     shift: float = 0.0
     rule_shift: float = 0.0
-    """Added where the rule-based splitter cuts: it errs less than texts made rough by us suggest."""
+    """Added where the rule-based splitter cuts: it errs less than rough texts suggest."""
 
     def log_odds(
         self,

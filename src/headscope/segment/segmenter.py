@@ -68,7 +68,7 @@ class Segmenter:
     def __init__(
         self,
         model: str | Path | LoadedModel = "demo",
-        by: By = "sentence",
+        by: str = "sentence",
         *,
         mode: str = "auto",
         threshold: float | None = None,
@@ -82,7 +82,7 @@ class Segmenter:
             raise SettingsError(f"by: {by!r} is not one of {', '.join(get_args(By))}")
         if threshold is not None and not 0 < threshold < 1:
             raise SettingsError(f"threshold: {threshold:g} is not between 0 and 1")
-        self.by: By = by
+        self.by = by
         self.mode = checked_mode(mode)
         self.threshold = threshold
         self.rules = CutRules(min_length, max_length, n_segments)

@@ -22,7 +22,7 @@ _LOWERED = (0.0, 0.0, 0.3)
 _HEADINGS = (0.0, 0.1, 0.3)
 _PARAGRAPHS = (0.0, 0.0, 0.3)
 _BROKEN_LINES = (0.0, 0.0, 0.0, 0.08)
-"""Shares of the sentences that lose their final mark, lose their capital, follow a heading, or begin
+"""Shares of sentences that lose their final mark, lose their capital, follow a heading, or begin
 a line, and of the words that do; a text has one of each."""
 
 _OTHER_MARKS = ("!", "!", "?", "!!", "...", "..", " .", "?!")
