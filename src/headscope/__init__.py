@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from headscope.merge import merge
     from headscope.models.load import load_model
     from headscope.run import Run, open_run
+    from headscope.segment.segmenter import Segmenter
     from headscope.stability import StabilityResult
     from headscope.view import View
 
@@ -34,6 +35,7 @@ _HOMES = {
     "Comparison": "headscope.compare",
     "HeadscopeError": "headscope.errors",
     "Run": "headscope.run",
+    "Segmenter": "headscope.segment.segmenter",
     "StabilityResult": "headscope.stability",
     "View": "headscope.view",
     "analyze": "headscope.analyze",
@@ -49,6 +51,7 @@ __all__ = [
     "Comparison",
     "HeadscopeError",
     "Run",
+    "Segmenter",
     "StabilityResult",
     "View",
     "__version__",

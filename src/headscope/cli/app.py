@@ -16,6 +16,8 @@ from headscope.cli.info import info_command
 from headscope.cli.look import look_command
 from headscope.cli.merge import merge_command
 from headscope.cli.report import report_command
+from headscope.cli.segment import segment_command
+from headscope.cli.segment_eval import segment_eval_command
 from headscope.cli.serve import serve_command
 from headscope.cli.stability import stability_command
 from headscope.cli.sweep import sweep_command
@@ -54,6 +56,8 @@ app.command("stability")(stability_command)
 app.command("compare")(compare_command)
 app.command("look")(look_command)
 app.command("serve")(serve_command)
+app.command("segment")(segment_command)
+app.command("segment-eval")(segment_eval_command)
 app.command("doctor")(doctor_command)
 
 

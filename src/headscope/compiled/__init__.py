@@ -36,9 +36,11 @@ _theirs = _config.CACHE_DIR
 _config.CACHE_DIR = _theirs or _cache_folder()
 try:
     from headscope.compiled import (
+        best_cuts,
         count_rows,
         finish_text,
         layout,
+        mass_and_cut,
         measure_heads,
         select_largest,
         sum_rows,
@@ -48,9 +50,11 @@ finally:
     _config.CACHE_DIR = _theirs
 
 __all__ = [
+    "best_cuts",
     "count_rows",
     "finish_text",
     "layout",
+    "mass_and_cut",
     "measure_heads",
     "select_largest",
     "sum_rows",

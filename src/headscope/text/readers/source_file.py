@@ -65,6 +65,21 @@ class SourceFile:
         with refuse_damage(self.name), self.open() as stream:
             return self._decode(stream.read(MAX_TEXT_BYTES + 1), first_byte=0, first_line=1)
 
+    def pieces(self, size: int = 1 << 16) -> Iterator[str]:
+        """The text in pieces of about `size` bytes, one in memory at a time, whatever its lines."""
+        with refuse_damage(self.name), self.open() as stream:
+            n_bytes, number, rest = 0, 1, b""
+            while data := stream.read(size):
+                data = rest + data
+                whole = len(data) - _unfinished_bytes(data)
+                data, rest = data[:whole], data[whole:]
+                if data:
+                    yield self._decode(data, first_byte=n_bytes, first_line=number)
+                n_bytes += len(data)
+                number += data.count(b"\n")
+            if rest:
+                yield self._decode(rest, first_byte=n_bytes, first_line=number)
+
     def _decode(self, data: bytes, *, first_byte: int, first_line: int) -> str:
         if len(data) > MAX_TEXT_BYTES:
             raise CorpusError(
@@ -94,6 +109,17 @@ class SourceFile:
                 f"{self.name} is not valid UTF-8: byte {data[error.start]:#04x} at position "
                 f"{first_byte + error.start} (line {line}); convert it to UTF-8, as iconv does"
             ) from None
+
+
+def _unfinished_bytes(data: bytes) -> int:
+    """How many bytes at the end are the beginning of a UTF-8 character that goes on behind them."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte & 0b1100_0000 == 0b1000_0000:
+            continue  # inside a character: its first byte lies further back
+        length = 1 + (byte >= 0b1100_0000) + (byte >= 0b1110_0000) + (byte >= 0b1111_0000)
+        return back if length > back else 0
+    return 0
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Judging a segmenter: corpora with known boundaries, baselines, peers, tables."""

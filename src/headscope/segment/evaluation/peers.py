@@ -1,0 +1,89 @@
+"""Peers: sentence splitters that others have written, where they are installed."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+
+from headscope.text.sentences import split_sentences
+
+Splitter = Callable[[str], list[str]]
+"""A text in, its sentences out."""
+
+
+def installed_peers() -> Iterator[tuple[str, Splitter]]:
+    """The name and the splitter of each peer that is installed (extra `peers`)."""
+    yield "nupunkt", _nupunkt
+    for name, make in (
+        ("pysbd", _pysbd),
+        ("punkt", _punkt),
+        ("sentencizer", _sentencizer),
+        ("blingfire", _blingfire),
+        ("syntok", _syntok),
+    ):
+        package = {"punkt": "nltk", "sentencizer": "spacy"}.get(name, name)
+        if find_spec(package) is not None:
+            yield name, make()
+
+
+def _nupunkt(text: str) -> list[str]:
+    """What headscope itself uses where there are no gold sentences; blank lines end sentences."""
+    return [text[start:end] for start, end in split_sentences(text)]
+
+
+def _pysbd() -> Splitter:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it has invalid escapes in its source
+        import pysbd
+    segmenter = pysbd.Segmenter(language="en", clean=False)
+
+    def split(text: str) -> list[str]:
+        return [str(sentence) for sentence in segmenter.segment(text)]
+
+    return split
+
+
+def _punkt() -> Splitter:
+    """Punkt as nltk has it, trained on the very text: its ready-made models are a download."""
+    from nltk.tokenize.punkt import PunktSentenceTokenizer
+
+    def split(text: str) -> list[str]:
+        return [str(sentence) for sentence in PunktSentenceTokenizer(text).tokenize(text)]
+
+    return split
+
+
+def _sentencizer() -> Splitter:
+    import spacy
+
+    language = spacy.blank("en")
+    language.add_pipe("sentencizer")
+
+    def split(text: str) -> list[str]:
+        return [str(sentence) for sentence in language(text).sents]
+
+    return split
+
+
+def _blingfire() -> Splitter:
+    import blingfire
+
+    def split(text: str) -> list[str]:
+        one_line = " ".join(text.split())
+        return str(blingfire.text_to_sentences(one_line)).split("\n")
+
+    return split
+
+
+def _syntok() -> Splitter:
+    from syntok import segmenter
+
+    def split(text: str) -> list[str]:
+        starts = [
+            sentence[0].offset for paragraph in segmenter.process(text) for sentence in paragraph
+        ]
+        edges = [0, *starts[1:], len(text)]
+        return [text[first:behind] for first, behind in itertools.pairwise(edges)]
+
+    return split

@@ -1,0 +1,126 @@
+"""`headscope segment` and `segment-eval`: what is printed where, and what is refused."""
+
+import gzip
+import io
+import json
+import sys
+
+import pytest
+
+from tests.cli.test_bad_input import assert_refused
+
+TEXT = "It rained all day. We stayed\nat home! Nobody called."
+
+CONLLU = """\
+# newdoc id = a
+# text = It rained.
+1\tIt\tit\tPRON\t_\t_\t2\tnsubj\t_\t_
+2\trained\train\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No
+3\t.\t.\tPUNCT\t_\t_\t2\tpunct\t_\t_
+
+# text = We stayed.
+1\tWe\twe\tPRON\t_\t_\t2\tnsubj\t_\t_
+2\tstayed\tstay\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No
+3\t.\t.\tPUNCT\t_\t_\t2\tpunct\t_\t_
+
+"""
+
+
+@pytest.fixture
+def text_file(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def test_sentences_one_a_line_and_the_mode_on_standard_error(command, text_file):
+    outcome = command("segment", text_file)
+    assert outcome.code == 0
+    assert outcome.out.splitlines() == [
+        "It rained all day.",
+        "We stayed at home!",
+        "Nobody called.",
+    ]
+    assert "mode: punctuated" in outcome.err
+    assert command("segment", text_file, "--quiet").err == ""
+
+
+def test_json_has_the_very_text_and_its_place(command, text_file):
+    rows = [json.loads(line) for line in command("segment", text_file, "--json").out.splitlines()]
+    assert "".join(row["text"] for row in rows) == TEXT
+    assert all(TEXT[row["start"] : row["end"]] == row["text"] for row in rows)
+
+
+def test_standard_input_and_gzip_are_read(command, tmp_path, monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO(TEXT.encode()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    lines = command("segment", "-", "-q").out
+    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    assert command("segment", tmp_path / "text.txt.gz", "-q").out == lines
+
+
+def test_a_number_of_segments_and_topics(command, text_file):
+    assert len(command("segment", text_file, "--n-segments", 2).out.splitlines()) == 2
+    assert command("segment", text_file, "--by", "topic").code == 0
+
+
+def test_an_empty_file_has_no_segments(command, tmp_path):
+    (tmp_path / "empty.txt").write_text("")
+    outcome = command("segment", tmp_path / "empty.txt")
+    assert (outcome.code, outcome.out) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["nowhere.txt"], "nowhere.txt"),
+        (["."], "folder"),
+        (["{file}", "--by", "chapter"], "sentence, topic"),
+        (["{file}", "--threshold", "2"], "threshold"),
+        (["{file}", "--mode", "shouted"], "unpunctuated"),
+        (["{file}", "--weights", "nowhere"], "segmenter.json"),
+    ],
+)
+def test_mistakes_are_refused(command, text_file, arguments, named):
+    given = [argument.format(file=text_file) for argument in arguments]
+    assert_refused(command("segment", *given, "-q"), named)
+
+
+def test_damaged_text_is_refused_with_its_place(command, tmp_path):
+    (tmp_path / "bad.txt").write_bytes(b"fine so far \xe9 not UTF-8")
+    outcome = command("segment", tmp_path / "bad.txt", "-q")
+    assert_refused(outcome, "UTF-8", "position 12")
+
+
+def test_evaluation_of_sentences(command, tmp_path):
+    (tmp_path / "gold.conllu").write_text(CONLLU)
+    rows = json.loads(command("segment-eval", tmp_path / "gold.conllu", "--json", "-q").out)
+    best = {(row["condition"], row["method"]): row["f1"] for row in rows}
+    assert best["as written", "nupunkt"] == 1
+    assert ("as written", "headscope") in best
+    assert best["bare", "punctuation"] == 0
+    table = command("segment-eval", tmp_path / "gold.conllu", "-q").out
+    assert "headscope" in table
+    assert "lower is better" in table
+
+
+def test_evaluation_of_topics(command):
+    arguments = ("segment-eval", "demo", "--by", "topic", "-n", 1, "--passages", 3)
+    rows = json.loads(command(*arguments, "--passage", "4,6", "--json", "-q").out)
+    methods = {row["method"]: row for row in rows}
+    assert methods["none"]["segments"] == 1
+    assert 0 <= methods["headscope"]["pk"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["demo"], "gold"),
+        (["demo", "--by", "page"], "sentence, topic"),
+        (["demo", "--by", "topic", "--passage", "9"], "MIN,MAX"),
+        (["demo", "--by", "topic", "--passages", "999"], "passages"),
+        (["demo", "-n", "0"], "texts"),
+    ],
+)
+def test_evaluations_that_cannot_be_are_refused(command, arguments, named):
+    assert_refused(command("segment-eval", *arguments, "-q"), named)
