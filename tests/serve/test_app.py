@@ -1,5 +1,6 @@
 """The live page: what it answers, what it refuses, and what it does when too many ask."""
 
+import copy
 import json
 import threading
 from collections import Counter
@@ -26,7 +27,7 @@ TEXT = "The cat sat on the mat. The dog saw the cat, and the cat ran away!"
 
 @pytest.fixture(scope="module")
 def desk(demo_model):
-    return ModelDesk(("demo",), max_tokens=64)
+    return ModelDesk({"demo": "demo"}, max_tokens=64)
 
 
 @pytest.fixture(scope="module")
@@ -138,10 +139,10 @@ def test_one_model_at_a_time_is_in_memory(monkeypatch, demo_model):
     def load(name):
         assert desk._loaded is None, "the old one is let go before a new one is loaded"
         loads.append(name)
-        return demo_model
+        return copy.copy(demo_model)
 
     monkeypatch.setattr(model_desk, "load_model", load)
-    desk = ModelDesk(("one", "two"), max_tokens=32)
+    desk = ModelDesk({"one": "one", "two": "two"}, max_tokens=32)
     for name in ("one", "one", "two", "one"):
         desk.look(name, TEXT)
     assert loads == ["one", "two", "one"]
@@ -174,8 +175,12 @@ def test_models_on_offer_are_those_named_the_demo_and_the_cached(tmp_path):
         folder.mkdir(parents=True)
         for file in files:
             (folder / file).write_text("{}")
-    assert local_models(["./mine"], tmp_path) == ("./mine", "demo", "a/whole")
-    assert local_models([], tmp_path / "nowhere") == ("demo",)
+    folder = tmp_path / "models--a--whole" / "snapshots" / ("0" * 40)
+    cached = {"a/whole": str(folder)}
+    assert local_models(["./mine"], tmp_path) == {"./mine": "./mine", "demo": "demo"} | cached
+    # A cached model that is named, too, is not looked for on the hub.
+    assert local_models(["a/whole"], tmp_path) == {"demo": "demo"} | cached
+    assert local_models([], tmp_path / "nowhere") == {"demo": "demo"}
 
 
 def test_a_port_that_is_taken_is_refused(desk):

@@ -35,7 +35,7 @@ def make_app(desk: ModelDesk) -> Starlette:
         styles=("base", "viewer", "serve"),
         script="page_serve",
         data={"models": list(desk.models), "max_bytes": MOST_BYTES},
-        values={"models": desk.models},
+        values={"models": list(desk.models)},
         connects=True,
     )
     policy = f"{page.policy}; frame-ancestors 'none'"

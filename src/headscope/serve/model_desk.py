@@ -1,7 +1,7 @@
 """One model at a time in memory, one text at a time through it, and a short queue before it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class Answer:
 class ModelDesk:
     """Looks at texts, one after the other. Safe to be called from many threads."""
 
-    def __init__(self, models: tuple[str, ...], *, max_tokens: int) -> None:
+    def __init__(self, models: Mapping[str, str], *, max_tokens: int) -> None:
         self.models = models
         self.max_tokens = max_tokens
         self._loaded: LoadedModel | None = None
@@ -64,6 +64,8 @@ class ModelDesk:
         if self._loaded is None or self._loaded_name != model:
             # The old one goes first: two may not fit into memory.
             self._loaded = None
-            self._loaded = load_model(model)
+            loaded = load_model(self.models[model])
+            loaded.name = model
+            self._loaded = loaded
             self._loaded_name = model
         return self._loaded
