@@ -41,7 +41,7 @@ def explain_boundaries(
         return _table([], candidates)
     rank = weights.net.shape.rank
     (reading,) = read_heads(model, [encoding], sites, _maps_by_head(weights, sites))
-    by_head = reading.columns.unflatten(1, (-1, rank))  # token head rank  # type: ignore[no-untyped-call]
+    by_head = reading.columns.unflatten(1, (-1, rank))  # type: ignore[no-untyped-call]
     summed = type(reading)(by_head.sum(1), reading.signals)
     inputs = weights.inputs(summed, candidates, text)
     gradient, total = _integrated_gradient(weights, inputs)

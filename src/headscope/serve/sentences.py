@@ -1,12 +1,11 @@
 """The sentences of a text: by the heads of the model where weights for it exist, else by rules."""
 
-import importlib
-import importlib.util
 from dataclasses import dataclass
 from typing import Literal
 
 from headscope.errors import ModelError
 from headscope.models.loaded import LoadedModel
+from headscope.segment import Segmenter
 from headscope.text.sentences import split_sentences
 
 
@@ -27,11 +26,8 @@ def sentences_of(model: LoadedModel, text: str) -> Sentences:
 
 
 def _by_heads(model: LoadedModel, text: str) -> tuple[str, ...] | None:
-    """What the segmenter finds; None without a segmenter, or without weights for the model."""
-    if importlib.util.find_spec("headscope.segment") is None:
-        return None
-    segmenter = importlib.import_module("headscope.segment").Segmenter
+    """What the segmenter finds; None without weights for the model."""
     try:
-        return tuple(segmenter(model).split(text))
+        return tuple(Segmenter(model).split(text))
     except ModelError:
         return None
