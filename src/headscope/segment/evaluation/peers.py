@@ -1,6 +1,5 @@
 """Peers: sentence splitters that others have written, where they are installed."""
 
-import itertools
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from itertools import pairwise
