@@ -106,7 +106,8 @@ def _print(table: "pd.DataFrame") -> None:
     shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for column in table.columns:
         numeric = column not in ("condition", "method")
-        shown.add_column(column.replace("_", " "), justify="right" if numeric else "left")
+        title = column.replace("_", " ")
+        shown.add_column(title, justify="right" if numeric else "left", no_wrap=not numeric)
     previous = None
     for row in table.to_dict("records"):
         if previous is not None and row.get("condition") != previous:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float64
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from headscope.errors import CorpusError
@@ -39,9 +40,7 @@ class ReadTexts:
     candidates: tuple[Candidates, ...]
     examples: Examples
 
-    def per_text(
-        self, values: Float64[np.ndarray, " candidate"]
-    ) -> list[Float64[np.ndarray, " candidate"]]:
+    def per_text(self, values: Float64[np.ndarray, " candidate"]) -> list[NDArray[np.float64]]:
         """Values of all candidates, cut up by text."""
         ends = np.cumsum([len(candidates) for candidates in self.candidates])
         return np.split(values, ends[:-1])
@@ -165,7 +164,7 @@ def read_training_texts(
 
 def _count(
     held_out: ReadTexts,
-    log_odds: Sequence[Float64[np.ndarray, " candidate"]],
+    log_odds: Sequence[NDArray[np.float64]],
     threshold: float,
     prior: LengthPrior,
 ) -> BoundaryCounts:

@@ -1,8 +1,8 @@
 """Peers: sentence splitters that others have written, where they are installed."""
 
-import itertools
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import pairwise
 
 from headscope.text.sentences import split_sentences
 
@@ -77,13 +77,19 @@ def _blingfire() -> Splitter:
 
 
 def _syntok() -> Splitter:
+    """By paragraphs: its offsets begin anew with each."""
+    import re
+
     from syntok import segmenter
 
     def split(text: str) -> list[str]:
-        starts = [
-            sentence[0].offset for paragraph in segmenter.process(text) for sentence in paragraph
-        ]
-        edges = [0, *starts[1:], len(text)]
-        return [text[first:behind] for first, behind in itertools.pairwise(edges)]
+        pieces = []
+        for paragraph in re.split(r"\n\s*\n", text):
+            found = segmenter.process(" ".join(paragraph.split()))
+            line = " ".join(paragraph.split())
+            starts = [sentence[0].offset for part in found for sentence in part]
+            edges = [0, *starts[1:], len(line)]
+            pieces += [line[first:behind] for first, behind in pairwise(edges)]
+        return pieces
 
     return split
