@@ -24,8 +24,8 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 test-oldest: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
-	  --target .cache/transformers-$(OLDEST) transformers==$(OLDEST)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade \
+	  --target .cache/transformers-$(OLDEST) transformers==$(OLDEST) $(shell grep ^numpy== constraints.txt)
 	PYTHONPATH=.cache/transformers-$(OLDEST) $(BIN)/python -m pytest tests/models/test_families.py
 
 check: $(VENV)/.dev
