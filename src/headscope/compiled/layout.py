@@ -23,7 +23,6 @@ class Texts(NamedTuple):
     """What is known of a batch of texts: the same for every head of a stack."""
 
     counted: Truths  # b n
-    first_counted: Ints  # b
     end_counted: Ints  # b: one past the last counted token
     has_holes: Truths  # b: whether tokens in between are not counted
     groups: Ints  # g b n: sentence, token, word, lemma

@@ -141,7 +141,6 @@ def _texts(batch: TextBatch, settings: Settings) -> Texts:
     starts[tuple(sentence_starts(batch).numpy().T)] = True
     return Texts(
         counted=counted,
-        first_counted=first,
         end_counted=end,
         has_holes=counted.sum(1) < end - first,
         groups=batch.queries.groups.int().numpy(),

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int64
 
+from headscope.segment.end_marks import CLOSERS, FULL_WIDTH_ENDS, SPACED_ENDS
 from headscope.text.encoding import Encoding
 
-_ENDS = ".!?…。！？．｡"  # noqa: RUF001  full-width forms are meant
-_CLOSERS = "\"'”’)\\]»"  # noqa: RUF001
+_ENDS = SPACED_ENDS + FULL_WIDTH_ENDS
+_CLOSERS = re.escape(CLOSERS)
 _CANDIDATE = re.compile(
     rf"(?<=\s)\S|(?<=[{_ENDS}])[^\s{_ENDS}{_CLOSERS}]|(?<=[{_ENDS}][{_CLOSERS}])[^\s{_CLOSERS}]"
 )

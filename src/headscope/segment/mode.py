@@ -4,6 +4,7 @@ import re
 from typing import Literal, get_args
 
 from headscope.errors import SettingsError
+from headscope.segment.end_marks import CLOSERS, FULL_WIDTH_ENDS, SPACED_ENDS
 
 Mode = Literal["punctuated", "unpunctuated"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -11,7 +12,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 _WORDS_PER_MARK = 60
 """Real prose ends a sentence at least this often; a text that does so less is not punctuated."""
 
-_END_MARK = re.compile(r"[.!?…][\"'”’)\]»]*(?=\s|\Z)|[。！？．｡]")  # noqa: RUF001
+_END_MARK = re.compile(rf"[{SPACED_ENDS}][{re.escape(CLOSERS)}]*(?=\s|\Z)|[{FULL_WIDTH_ENDS}]")
 _WORD = re.compile(r"\w+")
 
 

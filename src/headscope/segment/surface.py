@@ -6,10 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float32
 
+from headscope.segment.end_marks import CLOSERS, OPENERS
 from headscope.text.sentences import split_sentences
 
-_CLOSERS = frozenset("\"'”’)]»")  # noqa: RUF001
-_OPENERS = frozenset("\"'“‘([«")  # noqa: RUF001
 _MARKS = {".": 0, "!": 1, "?": 2, "…": 3, ":": 4, ";": 5, ",": 6, "-": 7, "–": 7, "—": 7}  # noqa: RUF001
 _MARKS |= {"。": 0, "．": 0, "｡": 0, "！": 1, "？": 2}  # noqa: RUF001
 _WORD_BEFORE = re.compile(r"[\w.&'’-]*\Z")  # noqa: RUF001
@@ -78,7 +77,7 @@ def _describe(row: np.ndarray, text: str, character: int, ruled: bool) -> None:
     visible = before.rstrip()
     gap = before[len(visible) :]
     inner = visible
-    while inner and inner[-1] in _CLOSERS:
+    while inner and inner[-1] in CLOSERS:
         inner = inner[:-1]
     mark = inner[-1:]
     row[0] = ruled
@@ -103,7 +102,7 @@ def _describe(row: np.ndarray, text: str, character: int, ruled: bool) -> None:
     elif following.isdigit():
         row[18] = 1
     else:
-        row[19 if following in _OPENERS else 20] = 1
+        row[19 if following in OPENERS else 20] = 1
     found = _WORD_BEFORE.search(inner[:-1] if mark and not mark.isalnum() else inner)
     word = found[0] if found else ""
     row[21] = len(word) == 1

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？．｡])")  # noqa: RUF001
+from headscope.segment.end_marks import CLOSERS, FULL_WIDTH_ENDS, SPACED_ENDS
+
+_SENTENCE_END = re.compile(
+    rf"(?<=[{SPACED_ENDS}])[{re.escape(CLOSERS)}]*\s+|(?<=[{FULL_WIDTH_ENDS}])"
+)
 
 
 def punctuation_split(text: str) -> list[str]:
