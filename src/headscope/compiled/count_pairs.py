@@ -18,7 +18,6 @@ from headscope.compiled.layout import (
     Truths,
 )
 
-
 _FIELD = 21
 """Three counts in one number, of so many bits each: more than pairs are counted at once."""
 
