@@ -5,6 +5,11 @@ A message says what is wrong, where, and what to do next. Commands print it on o
 """
 
 
+def in_one_line(error: BaseException) -> str:
+    """What an error of a library says, fit to stand inside a message of ours."""
+    return " ".join(str(error).split())[:300] or type(error).__name__
+
+
 class HeadscopeError(Exception):
     """The root: catch this to catch whatever headscope raises on purpose."""
 

@@ -14,7 +14,7 @@ from headscope.claims import Evidence, Verdict
 from headscope.claims.evidence import COLUMNS
 from headscope.claims.judge import evidence_of, judge
 from headscope.claims.sanity import sanity_signs
-from headscope.errors import RunError, SettingsError
+from headscope.errors import MeasurementError, RunError, SettingsError
 from headscope.figures.catalogue import StackFindings, draw_figure, draw_figures
 from headscope.figures.source import Source
 from headscope.figures.write import FORMATS, WrittenFigures, write_figures
@@ -27,6 +27,7 @@ from headscope.resampling.text_table import TextTable, read_text_table
 from headscope.roles import assign_roles
 from headscope.runs.examples import read_examples
 from headscope.runs.files import write_whole
+from headscope.runs.left_out import LeftOut
 from headscope.runs.manifest import Manifest
 from headscope.runs.reduce import reduce_shards
 from headscope.runs.results import read_results, write_results
@@ -59,6 +60,12 @@ class Run:
     def finished(self) -> bool:
         """Whether the results are there."""
         return (self.folder / "results.nc").is_file()
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """The texts that could not be measured, and why; they are in none of the numbers."""
+        written = filter(self.shards.is_written, range(self.manifest.shards))
+        return [text for number in written for text in self.shards.left_out(number)]
 
     @cached_property
     def stacks(self) -> dict[str, xr.Dataset]:
@@ -124,9 +131,9 @@ class Run:
 
     def rows(self) -> ds.Dataset:
         """A row per text, stack, layer and head, as an Arrow dataset that reads what it needs."""
-        files = self.shards.row_files(self.manifest.shards)
+        files = self.shards.row_files(self.manifest.corpus.shard_texts)
         if not files:
-            raise RunError(f"{self.folder} has no finished shard yet; run analyze again")
+            raise RunError(f"{self.folder} has no measured text yet; run analyze again")
         return ds.dataset(files, format="parquet")
 
     def windows(self) -> ds.Dataset:
@@ -176,6 +183,12 @@ class Run:
 
     def reduce(self) -> None:
         """Add up the shards and write results.nc."""
+        left_out = self.left_out
+        if len(left_out) == self.manifest.corpus.windows:
+            raise MeasurementError(
+                f"no text of the run can be measured ({left_out[0]}); try --dtype float32, a "
+                "shorter --window, or another model"
+            )
         shards = (self.shards.read(number) for number in range(self.manifest.shards))
         results = reduce_shards(self.manifest, shards)
         write_results(
@@ -210,6 +223,7 @@ class Run:
                 focal=focal_counts(self.rows(), self.windows()),
                 examples=example_texts(read_examples(self.folder), self.windows()),
                 stability=self.stability(),
+                left_out=self.left_out,
             )
         )
         write_whole(target, page.encode())

@@ -1,10 +1,16 @@
 """Files that are there whole or not at all."""
 
 import hashlib
+import json
 import os
+import secrets
 from pathlib import Path
+from typing import Any
 
-from headscope.errors import RunError
+from headscope.errors import RunError, in_one_line
+
+MOST_JSON_BYTES = 1 << 30
+"""A larger file is not read: the manifest of a billion texts takes an eighth of that."""
 
 
 def write_whole(path: Path, content: bytes) -> str:
@@ -13,10 +19,12 @@ def write_whole(path: Path, content: bytes) -> str:
     The bytes go to a temporary name in the same folder, are flushed to the disk, and take the
     final name by a rename, which the file system does in one step.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # Made up anew, and not followed if it is there: nobody can have laid a link in its place, and
+    # processes on several machines, which may have the same number, do not meet in it.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -29,6 +37,25 @@ def write_whole(path: Path, content: bytes) -> str:
             "run the same command again: what was finished is kept"
         ) from error
     return hashlib.sha256(content).hexdigest()
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; anything else in it is refused."""
+    try:
+        if not path.is_file():
+            raise ValueError("it is no file")
+        if path.stat().st_size > MOST_JSON_BYTES:
+            raise ValueError("it is too large")
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(values, dict):
+            raise ValueError("it holds no JSON object")
+    # A number of thousands of digits is a ValueError, brackets nested too deeply are the third.
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(
+            f"{path} cannot be read: {in_one_line(error)}; take a whole copy of the run, or "
+            "analyse the corpus again"
+        ) from error
+    return values
 
 
 def sha256_of(path: Path) -> str:
