@@ -13,7 +13,7 @@ from headscope.run import Run, open_run
 from headscope.runs.examples import has_examples, read_examples, write_examples
 from headscope.runs.files import write_whole
 from headscope.runs.lock import only_writer
-from headscope.runs.manifest import CorpusRecord, differences
+from headscope.runs.manifest import SCHEMA, CorpusRecord, differences
 from headscope.runs.shards import Shard
 
 
@@ -88,7 +88,7 @@ def _texts_of(run: Run) -> set[bytes]:
 
 
 def _write(plan: _Plan, runs: Sequence[Run], parts_of_one: bool, target: Path) -> Run:
-    manifest = runs[0].manifest
+    manifest = replace(runs[0].manifest, schema=SCHEMA)
     if not parts_of_one:
         manifest = replace(manifest, corpus=_joined([run.manifest.corpus for run in runs]))
     merged = Run(target, manifest)

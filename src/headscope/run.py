@@ -25,6 +25,8 @@ from headscope.report.focal_counts import focal_counts
 from headscope.report.page import REPORT_FIGURES, RunReport, StackReport, report_page
 from headscope.resampling.text_table import TextTable, read_text_table
 from headscope.roles import assign_roles
+from headscope.runs.checked_tables import open_checked
+from headscope.runs.columns import KEY_COLUMNS, column_type
 from headscope.runs.examples import read_examples
 from headscope.runs.files import write_whole
 from headscope.runs.left_out import LeftOut
@@ -34,6 +36,7 @@ from headscope.runs.results import read_results, write_results
 from headscope.runs.shards import ShardStore
 from headscope.stability import Domain, StabilityResult, stability
 from headscope.sweep import sweep_table
+from headscope.text.window_store import WINDOW_SCHEMA
 
 
 class Run:
@@ -134,14 +137,26 @@ class Run:
         files = self.shards.row_files(self.manifest.corpus.shard_texts)
         if not files:
             raise RunError(f"{self.folder} has no measured text yet; run analyze again")
-        return ds.dataset(files, format="parquet")
+        return open_checked(
+            files,
+            required=KEY_COLUMNS,
+            type_of=column_type,
+            advice="run the same analyze command again to do it anew",
+        )
 
     def windows(self) -> ds.Dataset:
         """A row per text: its tokens, their offsets and sentences, as an Arrow dataset."""
         # By number: a first attempt that was killed may have left more files than this run has.
-        numbers = range(self.manifest.shards)
-        files = [str(self.folder / "windows" / f"{number:05d}.parquet") for number in numbers]
-        return ds.dataset(files, format="parquet")
+        files = {
+            self.folder / "windows" / f"{number:05d}.parquet": expected
+            for number, expected in enumerate(self.manifest.corpus.window_hashes)
+        }
+        return open_checked(
+            files,
+            required=tuple(WINDOW_SCHEMA.names),
+            type_of=lambda name: WINDOW_SCHEMA.field(name).type,
+            advice="run the same analyze command again to cut the texts anew",
+        )
 
     def sweep(self, *, per: Literal["layer", "head"] = "layer") -> pd.DataFrame:
         """How the measures move with pair rule and attention threshold: a row per threshold.

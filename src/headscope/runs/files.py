@@ -26,10 +26,7 @@ def write_whole(path: Path, content: bytes) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _flush_folder(path.parent)
+        take_name(temporary, path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise RunError(
@@ -37,6 +34,13 @@ def write_whole(path: Path, content: bytes) -> str:
             "run the same command again: what was finished is kept"
         ) from error
     return hashlib.sha256(content).hexdigest()
+
+
+def take_name(temporary: Path, path: Path) -> None:
+    """Give a file that is written its final name, once its bytes are on the disk."""
+    _flush(temporary)
+    temporary.replace(path)
+    _flush(path.parent)  # the new name itself must survive a power cut, too
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -64,9 +68,8 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _flush_folder(folder: Path) -> None:
-    # The new name itself must survive a power cut, too.
-    descriptor = os.open(folder, os.O_RDONLY)
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
