@@ -25,7 +25,7 @@ from headscope.report.focal_counts import focal_counts
 from headscope.report.page import REPORT_FIGURES, RunReport, StackReport, report_page
 from headscope.resampling.text_table import TextTable, read_text_table
 from headscope.roles import assign_roles
-from headscope.runs.checked_tables import open_checked
+from headscope.runs.checked_tables import open_checked, refuse_unreadable
 from headscope.runs.columns import KEY_COLUMNS, column_type
 from headscope.runs.examples import read_examples
 from headscope.runs.files import write_whole
@@ -130,7 +130,8 @@ class Run:
 
     def text_table(self, stack: str, columns: Sequence[str]) -> TextTable:
         """Columns of the rows as arrays of text, layer and head."""
-        return read_text_table(self.manifest, self.rows(), self.windows(), stack, columns)
+        with refuse_unreadable(f"a table of {self.folder}"):
+            return read_text_table(self.manifest, self.rows(), self.windows(), stack, columns)
 
     def rows(self) -> ds.Dataset:
         """A row per text, stack, layer and head, as an Arrow dataset that reads what it needs."""
@@ -151,12 +152,21 @@ class Run:
             self.folder / "windows" / f"{number:05d}.parquet": expected
             for number, expected in enumerate(self.manifest.corpus.window_hashes)
         }
-        return open_checked(
+        types = dict(zip(WINDOW_SCHEMA.names, WINDOW_SCHEMA.types, strict=True))
+        windows = open_checked(
             files,
-            required=tuple(WINDOW_SCHEMA.names),
-            type_of=lambda name: WINDOW_SCHEMA.field(name).type,
+            required=tuple(types),
+            type_of=types.get,
             advice="run the same analyze command again to cut the texts anew",
         )
+        with refuse_unreadable(f"a table of {self.folder}"):
+            texts = windows.count_rows()
+        if texts != self.manifest.corpus.windows:
+            raise RunError(
+                f"{self.folder} has {texts} texts, its manifest says "
+                f"{self.manifest.corpus.windows}; take a whole copy of the run"
+            )
+        return windows
 
     def sweep(self, *, per: Literal["layer", "head"] = "layer") -> pd.DataFrame:
         """How the measures move with pair rule and attention threshold: a row per threshold.
@@ -185,16 +195,17 @@ class Run:
             raise RunError(
                 f"{self.folder} is not finished; run the same analyze command again to finish it"
             )
-        return stability(
-            self.rows(),
-            self.windows(),
-            subset=subset,
-            subsets=subsets,
-            by=by,
-            splits=splits,
-            seed=seed,
-            roles_of=self._roles_of,
-        )
+        with refuse_unreadable(f"a table of {self.folder}"):
+            return stability(
+                self.rows(),
+                self.windows(),
+                subset=subset,
+                subsets=subsets,
+                by=by,
+                splits=splits,
+                seed=seed,
+                roles_of=self._roles_of,
+            )
 
     def reduce(self) -> None:
         """Add up the shards and write results.nc."""
@@ -231,12 +242,15 @@ class Run:
                 self.stacks.items(), self.evidence().values(), strict=True
             )
         ]
+        with refuse_unreadable(f"a table of {self.folder}"):
+            focal = focal_counts(self.rows(), self.windows())
+            examples = example_texts(read_examples(self.folder), self.windows())
         page = report_page(
             RunReport(
                 manifest=self.manifest,
                 stacks=stacks,
-                focal=focal_counts(self.rows(), self.windows()),
-                examples=example_texts(read_examples(self.folder), self.windows()),
+                focal=focal,
+                examples=examples,
                 stability=self.stability(),
                 left_out=self.left_out,
             )

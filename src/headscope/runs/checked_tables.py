@@ -1,6 +1,7 @@
 """The Parquet files of a run as one table, after their checksums were checked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ def open_checked(
     files: Mapping[Path, str],
     *,
     required: tuple[str, ...],
-    type_of: Callable[[str], pa.DataType],
+    type_of: Callable[[str], pa.DataType | None],
     advice: str,
 ) -> ds.Dataset:
     """The dataset of some files, given with their SHA-256, in order.
@@ -25,18 +26,33 @@ def open_checked(
     for path, expected in files.items():
         if not is_unchanged(path, expected):
             raise RunError(f"{path} is missing or damaged; {advice}")
-    try:
+    first = next(iter(files))
+    with refuse_unreadable(str(first)):
         dataset = ds.dataset([str(path) for path in files], format="parquet")
-        missing = set(required) - set(dataset.schema.names)
-        wrong = [field.name for field in dataset.schema if field.type != type_of(field.name)]
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise RunError(f"{next(iter(files))} cannot be read: {in_one_line(error)}") from error
+    found = {field.name: field.type for field in dataset.schema}
+    missing = set(required) - set(found)
+    wrong = {name for name, kind in found.items() if kind != type_of(name)}
     if missing or wrong:
+        names = ", ".join(map(repr, sorted(missing | wrong)[:5]))
         raise RunError(
-            f"{next(iter(files))} is no table of headscope: "
-            f"{', '.join(sorted({*missing, *wrong})[:5])} missing or of a wrong type; {advice}"
+            f"{first} is no table of headscope: {names} missing or of a wrong type; {advice}"
         )
     return dataset
+
+
+@contextmanager
+def refuse_unreadable(what: str) -> Iterator[None]:
+    """Errors of Arrow, and rows that cannot be, become a RunError.
+
+    Checksums tell what was damaged later; a file may also have been written wrong, or by others.
+    """
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError, IndexError) as error:
+        raise RunError(
+            f"{what} cannot be read: {in_one_line(error)}; take a whole copy of the run, or "
+            "analyse the corpus again"
+        ) from error
 
 
 def is_unchanged(path: Path, expected: str) -> bool:

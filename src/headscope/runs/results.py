@@ -6,8 +6,8 @@ from pathlib import Path
 
 import xarray as xr
 
-from headscope.errors import RunError, in_one_line
-from headscope.runs.files import take_name
+from headscope.errors import RunError, StorageError, in_one_line
+from headscope.runs.files import remove, take_name
 
 FILE_NAME = "results.nc"
 
@@ -35,8 +35,8 @@ def write_results(folder: Path, results: Mapping[str, xr.Dataset]) -> None:
         take_name(temporary, folder / FILE_NAME)
     # Without space, HDF5 raises whatever it was doing.
     except (OSError, RuntimeError) as error:
-        temporary.unlink(missing_ok=True)
-        raise RunError(
+        remove(temporary)
+        raise StorageError(
             f"cannot write {folder / FILE_NAME}: {in_one_line(error)}; free space there, then run "
             "the same command again: what was finished is kept"
         ) from error
