@@ -14,7 +14,7 @@ from headscope.claims import Evidence, Verdict
 from headscope.claims.evidence import COLUMNS
 from headscope.claims.judge import evidence_of, judge
 from headscope.claims.sanity import sanity_signs
-from headscope.errors import MeasurementError, RunError, SettingsError
+from headscope.errors import MeasurementError, RunError, SettingsError, in_one_line
 from headscope.figures.catalogue import StackFindings, draw_figure, draw_figures
 from headscope.figures.source import Source
 from headscope.figures.write import FORMATS, WrittenFigures, write_figures
@@ -216,7 +216,14 @@ class Run:
                 "shorter --window, or another model"
             )
         shards = (self.shards.read(number) for number in range(self.manifest.shards))
-        results = reduce_shards(self.manifest, shards)
+        try:
+            results = reduce_shards(self.manifest, shards)
+        # Checksums fit, but names or shapes are not those of this manifest.
+        except (LookupError, ValueError) as error:
+            raise RunError(
+                f"the shards of {self.folder} do not fit its manifest: {in_one_line(error)}; "
+                "analyse the corpus again with another --out"
+            ) from error
         write_results(
             self.folder, {stack: add_measures(dataset) for stack, dataset in results.items()}
         )

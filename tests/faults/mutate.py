@@ -90,6 +90,16 @@ def mutated(content: bytes, chance: random.Random) -> bytes:
     return bytes(data)
 
 
+def mutated_text(content: str, chance: random.Random) -> str:
+    """The text after a change or two that leave it text."""
+    for _ in range(chance.randint(1, 2)):
+        place = chance.randrange(len(content) + 1)
+        behind = min(place + chance.choice([0, 0, 1, 5]), len(content))
+        new = chance.choice([*PIECES, *'\n\t,"#=-.1\\{}: ', chance.choice(ALPHABET[:-1])])
+        content = content[:place] + new + content[behind:]
+    return content
+
+
 def mutated_json(value: Any, chance: random.Random) -> Any:
     """The value with something in it replaced, removed or added, at a random depth."""
     if isinstance(value, dict) and value and chance.random() < 0.9:

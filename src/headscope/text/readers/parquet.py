@@ -30,8 +30,7 @@ def read_parquet(source: SourceFile, columns: Columns) -> Iterator[Document]:
 
 
 def _read(stream: IO[bytes], source: SourceFile, columns: Columns) -> Iterator[Document]:
-    # A text that is repeated many times is in the file once, and stays once in memory.
-    parquet = pq.ParquetFile(stream, read_dictionary=columns.names())
+    parquet = pq.ParquetFile(stream)
     schema = parquet.schema_arrow
     columns.check(schema.names, source.name)
     kind = schema.field(columns.text).type
@@ -46,6 +45,9 @@ def _read(stream: IO[bytes], source: SourceFile, columns: Columns) -> Iterator[D
             f"{source.name}: column {columns.text!r} holds {kind}, not text; "
             f"its columns are: {', '.join(map(repr, schema.names[:20]))}"
         )
+    # A text that is repeated many times may be in the file once: it stays once in memory.
+    strings = [name for name in columns.names() if pa.types.is_string(schema.field(name).type)]
+    parquet = pq.ParquetFile(stream, metadata=parquet.metadata, read_dictionary=strings)
     number = 0
     for batch in parquet.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns.names()):
         for place in range(batch.num_rows):
