@@ -37,11 +37,15 @@ class Progress:
     def advance(self, steps: int = 1) -> None:
         """Some steps of the stage are done."""
 
+    def say(self, message: str) -> None:
+        """Something happened that people should know of, though the run goes on."""
+
 
 class ProgressBars(Progress):
     """A bar for each stage on standard error, with rate and time left.
 
-    Bars are for people who watch: nothing is written where standard error is no terminal.
+    Bars are for people who watch: where standard error is no terminal, only what is said is
+    written.
     """
 
     def __init__(self) -> None:
@@ -81,6 +85,11 @@ class ProgressBars(Progress):
         """Move the newest bar."""
         if self._task is not None:
             self._bars.advance(self._task, steps)
+
+    def say(self, message: str) -> None:
+        """A line of its own, above the bars."""
+        line = f"headscope: {' '.join(message.split())}"
+        self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 class _Rate(ProgressColumn):

@@ -17,6 +17,7 @@ from headscope.cli.options import (
     TrustRemoteCode,
 )
 from headscope.errors import SettingsError
+from headscope.runs.left_out import count_kinds
 from headscope.settings import similarity_variant
 
 
@@ -132,12 +133,17 @@ def analyze_command(
                 {
                     "run": str(run.folder),
                     "texts": run.manifest.corpus.windows,
+                    "left_out": len(run.left_out),
                     "layers": json.loads(run.layers.to_json(orient="records")),
                 }
             )
         )
         return
     print_findings(run)
+    if left_out := run.left_out:
+        typer.echo(
+            f"left out {count_kinds(left_out)} texts; headscope info {run.folder} names them"
+        )
     if not quiet:
         typer.echo(f"run     {run.folder}")
     if report and not quiet:

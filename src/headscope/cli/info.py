@@ -1,12 +1,14 @@
 """`headscope info`: what a run is and how far it got."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from headscope.cli.options import Json
+from headscope.runs.left_out import count_kinds
 
 
 def info_command(
@@ -16,13 +18,18 @@ def info_command(
     """Say what a run is and how far it got."""
     from headscope.run import open_run
 
-    facts = _facts(run, open_run(run))
+    opened = open_run(run)
+    facts = _facts(run, opened)
+    left_out = opened.left_out
     if as_json:
-        typer.echo(json.dumps(facts, ensure_ascii=False))
+        texts = [asdict(text) for text in left_out]
+        typer.echo(json.dumps(facts | {"left out": texts}, ensure_ascii=False))
         return
     width = max(map(len, facts))
     for name, value in facts.items():
         typer.echo(f"{name:{width}}  {value}")
+    for text in left_out:
+        typer.echo(f"  {text}")
 
 
 def _facts(folder: Path, run: Any) -> dict[str, str]:
@@ -46,4 +53,5 @@ def _facts(folder: Path, run: Any) -> dict[str, str]:
         "attention threshold": str(manifest.settings.attention_threshold),
         "created": manifest.created,
         "packages": ", ".join(f"{name} {number}" for name, number in manifest.packages.items()),
+        "left out": f"{count_kinds(run.left_out)} texts",
     }

@@ -37,7 +37,6 @@ from headscope.kernels.statistics import ALIGNED_TOKENS, KINDS, LayerStatistics
 from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.token_rows import (
     Rows,
-    all_finite,
     attention_rows,
     count_kinds,
     defined,
@@ -92,7 +91,7 @@ def fused_statistics(
     sums = _sums(outputs, rows) | {
         "similarity_sum": _position_sums(vectors, outputs, layer, batch, settings)
     }
-    return LayerStatistics(rows, sums, sweep, all_finite(norms, batch))
+    return LayerStatistics(rows, sums, sweep)
 
 
 def _measure(

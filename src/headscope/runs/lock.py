@@ -1,21 +1,27 @@
 """One writer at a time in a run folder."""
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from headscope.errors import RunError
+from headscope.errors import RunError, StorageError
 
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold the run folder for writing. The lock goes with the process, however that ends."""
+    """Hold the run folder for writing. The lock goes with the process, however that ends.
+
+    What writers that died have left half-written is cleared away.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / ".lock").open("w")
+        # A link in its place, which a folder from elsewhere may hold, is not followed.
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.fdopen(os.open(folder / ".lock", flags, 0o644), "r+")
     except OSError as error:
-        raise RunError(
+        raise StorageError(
             f"cannot write in {folder}: {error.strerror}; choose another folder with --out"
         ) from error
     with file:
@@ -25,4 +31,11 @@ def only_writer(folder: Path) -> Iterator[None]:
             raise RunError(
                 f"another process is writing to {folder}; wait for it, or choose another --out"
             ) from error
+        except OSError as error:
+            raise StorageError(
+                f"cannot lock {folder}: {error.strerror}; choose a folder on a file system with "
+                "locks with --out"
+            ) from error
+        for remains in folder.rglob(".*.part"):
+            remains.unlink(missing_ok=True)
         yield
