@@ -1,8 +1,7 @@
 """Workers that take shards, whatever they run on: what the hand-out of shards sees of them."""
 
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from headscope.scale.shard_worker import ShardDone
 
@@ -27,21 +26,13 @@ class WorkerLost:
 News = ShardDone | WorkerReady | WorkerLost
 
 
+@runtime_checkable
 class Crew(Protocol):
     """Some workers, each of which measures one shard at a time and writes it itself.
 
-    Leaving the context ends all workers at once, whatever they are doing: a shard that is half
-    done is nowhere, and is done again by whoever goes on with the run.
+    Crews are context managers: leaving one ends all its workers at once, whatever they are doing.
+    A shard that is half done is nowhere, and is done again by whoever goes on with the run.
     """
-
-    def __enter__(self) -> "Crew": ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
 
     @property
     def free(self) -> int:
