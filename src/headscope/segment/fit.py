@@ -1,5 +1,6 @@
 """Fitting: from texts to what a segmenter has learned for a mode."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,9 +22,11 @@ from headscope.segment.length_prior import LengthPrior
 from headscope.segment.metrics import BoundaryCounts, count_boundaries
 from headscope.segment.mode import Mode
 from headscope.segment.mode_weights import Calibration, ModeWeights, rule_column
-from headscope.segment.read_heads import keep_all, read_heads, text_tokenizer
+from headscope.segment.read_heads import keep_all, read_heads, read_sites, text_tokenizer
 from headscope.segment.surface import surface_features
-from headscope.segment.training_texts import TrainingText
+from headscope.segment.training_texts import TrainingText, training_texts
+from headscope.segment.weights import SegmenterWeights
+from headscope.text.document import Document
 
 _HELD_OUT = 8
 """Every so many-th text is kept out of training, to calibrate and to choose the threshold on."""
@@ -52,6 +55,27 @@ class ReadTexts:
             starts = np.flatnonzero(np.isin(candidates.characters, text.starts)) + 1
             lengths += np.diff([0, *starts.tolist(), len(candidates) + 1]).tolist()
         return lengths
+
+
+def fit_weights(
+    model: LoadedModel,
+    documents: Sequence[Document],
+    *,
+    layers: Sequence[int] | None,
+    modes: Sequence[Mode],
+    settings: TrainingSettings,
+    trained_on: str,
+) -> SegmenterWeights:
+    """What a segmenter learns from documents, for each mode; see `Segmenter.fit`."""
+    deepest = max(site.layer for site in model.sites if site.stack == model.stacks[0])
+    chosen = tuple(layers or range(1, max(1, round(deepest * 2 / 3)) + 1))
+    sites = read_sites(model, chosen)
+    learned = {}
+    for mode in modes:
+        taught = training_texts(documents, mode, random.Random(settings.seed))
+        learned_from, chosen_by = split_held_out(taught)
+        learned[mode] = fit_mode(model, sites, learned_from, chosen_by, mode, settings)
+    return SegmenterWeights(model.name, model.weights_hash, chosen, learned, trained_on)
 
 
 def split_held_out(

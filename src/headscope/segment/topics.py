@@ -26,7 +26,7 @@ from headscope.segment.read_heads import (
 )
 from headscope.text.encoding import Encoding
 
-MOST_SENTENCES = 1_000
+_MOST_SENTENCES = 1_000
 """Longer sequences are cut into stretches of so many sentences: costs grow with the square."""
 
 _MOST_SEGMENTS = 100
@@ -51,6 +51,20 @@ class TopicSettings:
     def __post_init__(self) -> None:
         if self.n_segments is not None and self.n_segments < 1:
             raise SettingsError(f"n_segments: {self.n_segments} is too few; give at least 1")
+
+
+def sentence_topics(
+    model: LoadedModel, sentences: Sequence[str], settings: TopicSettings
+) -> list[int]:
+    """The sentences at which a new topic begins, the first one left out, in order."""
+    if settings.n_segments is not None:
+        return find_topics(sentence_vectors(model, sentences), settings)
+    found: list[int] = []
+    for first in range(0, len(sentences), _MOST_SENTENCES):
+        vectors = sentence_vectors(model, sentences[first : first + _MOST_SENTENCES])
+        found += [first] * (first > 0)
+        found += [first + start for start in find_topics(vectors, settings)]
+    return found
 
 
 def sentence_vectors(

@@ -118,6 +118,26 @@ def load_weights(folder: str | Path) -> SegmenterWeights:
         raise ModelError(f"the segmenter in {path} is damaged ({error}); fit it anew") from error
 
 
+def find_weights(
+    model: LoadedModel, weights: str | Path | SegmenterWeights | None
+) -> SegmenterWeights:
+    """The weights that are given or named, and without any, those that come with headscope.
+
+    Raises:
+        ModelError: there are none, or they were learned from another model.
+    """
+    if weights is None:
+        weights = load_weights(SHIPPED)
+        if weights.weights_hash != model.weights_hash:
+            raise ModelError(
+                f"no segmenter weights come with headscope for {model.name}; learn them from "
+                "plain texts with Segmenter.fit(texts, model=...), or pass weights=FOLDER"
+            )
+    found = weights if isinstance(weights, SegmenterWeights) else load_weights(weights)
+    found.sites(model)
+    return found
+
+
 def _facts(weights: ModeWeights) -> dict[str, Any]:
     return {
         "shape": asdict(weights.net.shape),
