@@ -39,7 +39,7 @@ def test_gold_sentences_are_learned(demo_model):
         demo_model,
         layers=[1, 2],
         modes=["unpunctuated"],
-        settings=TrainingSettings(epochs=25, batch=256),
+        settings=TrainingSettings(epochs=25, batch=2),
     )
     hits = found = wanted = 0
     for document in test:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
+from scipy.special import expit
 
 from headscope.models.loaded import LoadedModel
 from headscope.segment.candidates import Candidates, find_candidates
@@ -65,7 +66,7 @@ def score_texts(
                 scores[number] = BoundaryScores(
                     mode,
                     candidates.characters,
-                    1 / (1 + np.exp(-log_odds)),
+                    expit(log_odds),
                     _behind_blank_lines(texts[number], candidates) & blank_lines,
                 )
     return [scores[number] for number in range(len(texts))]

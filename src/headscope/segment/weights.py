@@ -25,7 +25,7 @@ from headscope.segment.mode import MODES, Mode
 from headscope.segment.mode_weights import Calibration, ModeWeights
 from headscope.segment.read_heads import read_sites
 
-FORMAT = 1
+FORMAT = 2
 SHIPPED = Path(__file__).parent / "shipped"
 """The weights for the demo model, made by recipes/fit_demo_segmenter.py."""
 
