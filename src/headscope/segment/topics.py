@@ -1,9 +1,9 @@
 """Topics: where a sequence of sentences turns to something else.
 
 Each sentence is the mean of what the heads write for its tokens, read by itself, centred over the
-text and scaled to length 1. The best cuts into k segments are those with the least scatter inside
-segments, found exactly by dynamic programming on the Gram matrix. How many segments there are is
-read off the same sentences in random order, which have no topics.
+text, scaled to length 1, with some of its neighbours added. The best cuts into k segments are those
+with the least scatter inside segments, found exactly by dynamic programming on the Gram matrix. How
+many segments there are is read off the same sentences in random order, which have no topics.
 """
 
 from collections.abc import Sequence
@@ -33,9 +33,13 @@ _MOST_SEGMENTS = 100
 _FEWEST_SENTENCES = 3
 """A topic whose number is not given has at least so many: less is mostly one odd sentence."""
 
-_PENALTY = 1.2
-"""A cut must gain so many times what the best cuts of shuffled sentences gain on average. Above 1,
-because neighbouring sentences of one topic are more alike than shuffled ones."""
+_NEIGHBOURS = 0.3
+"""How much of the sentence before and of the one behind is added to each: a short or odd sentence
+says little by itself."""
+
+_PENALTY = 1.1
+"""Cuts must gain so many times what as many cuts of shuffled sentences gain. Above 1, because
+neighbouring sentences of one topic are more alike than shuffled ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class TopicSettings:
 
     n_segments: int | None = None
     """How many there are; None finds out."""
-    permutations: int = 20
+    permutations: int = 10
     """How often the sentences are shuffled to learn what cuts gain where there are no topics."""
     seed: int = 0
 
@@ -101,13 +105,15 @@ def find_topics(
     gram = _gram(vectors)
     if settings.n_segments is not None:
         wanted = min(settings.n_segments, n)
-        return _starts(cheapest_segments(_costs(gram), wanted)[1], wanted)
+        costs = _costs(_with_neighbours(gram), min(_FEWEST_SENTENCES, n // wanted))
+        return _starts(cheapest_segments(costs, wanted)[1], wanted)
     most = min(n // _FEWEST_SENTENCES, _MOST_SEGMENTS)
     if most < 2:
         return []
-    least, starts = cheapest_segments(_costs(gram, _FEWEST_SENTENCES), most)
-    penalty = _PENALTY * _chance_gain(gram, most, settings)
-    return _starts(starts, int(np.argmin(least + penalty * np.arange(most))) + 1)
+    least, starts = cheapest_segments(_costs(_with_neighbours(gram), _FEWEST_SENTENCES), most)
+    by_chance = _least_by_chance(gram, most, settings)
+    penalised = least + _PENALTY * (by_chance[0] - by_chance)
+    return _starts(starts, int(np.argmin(penalised)) + 1)
 
 
 def _gram(
@@ -119,6 +125,21 @@ def _gram(
     unit = np.divide(centred, lengths, out=np.zeros_like(centred), where=lengths > 1e-9)
     gram: Float64[np.ndarray, "sentence sentence"] = unit @ unit.T
     return gram
+
+
+def _with_neighbours(
+    gram: Float64[np.ndarray, "sentence sentence"],
+) -> Float64[np.ndarray, "sentence sentence"]:
+    """The same with some of the sentences before and behind added to each, of length 1 again."""
+    rows = gram.copy()
+    rows[1:] += _NEIGHBOURS * gram[:-1]
+    rows[:-1] += _NEIGHBOURS * gram[1:]
+    both = rows.copy()
+    both[:, 1:] += _NEIGHBOURS * rows[:, :-1]
+    both[:, :-1] += _NEIGHBOURS * rows[:, 1:]
+    lengths = np.sqrt(np.maximum(np.diag(both), 1e-18))
+    smoothed: Float64[np.ndarray, "sentence sentence"] = both / np.outer(lengths, lengths)
+    return smoothed
 
 
 def _costs(
@@ -142,17 +163,18 @@ def _costs(
     return np.where(sizes >= fewest, scatter, np.inf)
 
 
-def _chance_gain(
+def _least_by_chance(
     gram: Float64[np.ndarray, "sentence sentence"], most: int, settings: TopicSettings
-) -> float:
-    """What cuts gain in the same sentences shuffled: the largest mean gain, in the median."""
+) -> Float64[np.ndarray, " segments"]:
+    """The least scatter inside 1 to `most` segments of the same sentences shuffled: the mean."""
     rng = np.random.default_rng(settings.seed)
-    gains = []
+    total = np.zeros(most)
     for _ in range(settings.permutations):
         order = rng.permutation(len(gram))
-        least, _ = cheapest_segments(_costs(gram[np.ix_(order, order)], _FEWEST_SENTENCES), most)
-        gains.append(np.max((least[0] - least[1:]) / np.arange(1, most)))
-    return float(np.median(gains))
+        shuffled = _with_neighbours(gram[np.ix_(order, order)])
+        total += cheapest_segments(_costs(shuffled, _FEWEST_SENTENCES), most)[0]
+    mean: Float64[np.ndarray, " segments"] = total / settings.permutations
+    return mean
 
 
 def _starts(starts: NDArray[np.int64], segments: int) -> list[int]:
