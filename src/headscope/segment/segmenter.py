@@ -21,6 +21,7 @@ from headscope.segment.stream import stream_segments
 from headscope.segment.topics import TopicSettings, sentence_topics
 from headscope.segment.weights import SegmenterWeights, find_weights
 from headscope.text.document import Document
+from headscope.text.sentences import split_sentences
 
 By = Literal["sentence", "topic"]
 Span = tuple[int, int]
@@ -120,8 +121,12 @@ class Segmenter:
         """The segments as character spans [start, end), which cover the text without a gap."""
         if isinstance(text, str):
             return self.spans([text])[0]
-        all_scores = self.boundary_scores(text)
-        return [self._cut(one, scores) for one, scores in zip(text, all_scores, strict=True)]
+        if self.by == "topic":
+            return [self._topic_spans(one) for one in text]
+        return [
+            self._sentence_spans(one, scores)
+            for one, scores in zip(text, self.boundary_scores(text), strict=True)
+        ]
 
     @overload
     def boundary_scores(self, text: str) -> BoundaryScores: ...  # type: ignore[overload-overlap]
@@ -171,16 +176,24 @@ class Segmenter:
 
     def _next_spans(self, before: str, text: str) -> list[Span]:
         """The spans of a text that follows another one, which is read for context only."""
-        return self._cut(text, self.boundary_scores(before + text).behind(len(before)))
-
-    def _cut(self, text: str, scores: BoundaryScores) -> list[Span]:
-        if not text:
-            return []
-        edges = [0, *self._sentence_starts(text, scores), len(text)]
         if self.by == "topic":
-            sentences = [text[start:end] for start, end in itertools.pairwise(edges)]
-            edges = [0, *(edges[index] for index in self.topics(sentences)), len(text)]
-        return list(itertools.pairwise(edges))
+            return self._topic_spans(text, before)
+        return self._sentence_spans(text, self.boundary_scores(before + text).behind(len(before)))
+
+    def _sentence_spans(self, text: str, scores: BoundaryScores) -> list[Span]:
+        edges = [0, *self._sentence_starts(text, scores), len(text)]
+        return list(itertools.pairwise(edges)) if text else []
+
+    def _topic_spans(self, text: str, before: str = "") -> list[Span]:
+        if self.mode_of(text) == "punctuated":
+            # Rules are as good for this: a topic begins with a sentence that nobody doubts.
+            spans = list(split_sentences(text))
+        else:
+            scores = self.boundary_scores(before + text).behind(len(before))
+            spans = self._sentence_spans(text, scores)
+        topics = self.topics([text[start:end] for start, end in spans])
+        edges = [0, *(spans[index][0] for index in topics), len(text)]
+        return list(itertools.pairwise(edges)) if text else []
 
     def _sentence_starts(self, text: str, scores: BoundaryScores) -> list[int]:
         learned = self.weights.modes[scores.mode]
