@@ -5,6 +5,11 @@ A message says what is wrong, where, and what to do next. Commands print it on o
 """
 
 
+def in_one_line(error: BaseException) -> str:
+    """What an error of a library says, fit to stand inside a message of ours."""
+    return " ".join(str(error).split())[:300] or type(error).__name__
+
+
 class HeadscopeError(Exception):
     """The root: catch this to catch whatever headscope raises on purpose."""
 
@@ -31,11 +36,23 @@ class RunError(HeadscopeError):
     """A run folder is missing, damaged, or holds something else."""
 
 
+class StorageError(RunError):
+    """A run folder cannot be written: no space, no permission, no lock."""
+
+    exit_code = 1
+
+
 class MergeError(RunError):
     """Runs that do not belong together."""
 
 
 class MeasurementError(HeadscopeError):
     """The model gave numbers that cannot be measured (NaN or infinity)."""
+
+    exit_code = 1
+
+
+class WorkerError(HeadscopeError):
+    """Workers that die again and again, or never begin."""
 
     exit_code = 1

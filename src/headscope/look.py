@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from headscope.errors import CorpusError, SettingsError
+from headscope.errors import CorpusError, MeasurementError, SettingsError
 from headscope.kernels.column_mass import column_mass
 from headscope.kernels.token_rows import all_finite, scaled_mass
-from headscope.measure_windows import refuse_unmeasurable, stack_reading
+from headscope.measure_batch import stack_reading
 from headscope.models.capture import LayerCapture
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
@@ -111,8 +111,11 @@ def _read(
 
     def on_layer(capture: LayerCapture) -> None:
         batch = stacks[capture.site.stack].batch
-        norms = torch.linalg.vector_norm(capture.head_output, dim=-1)
-        refuse_unmeasurable(all_finite(norms, batch), capture.site, [window])
+        if not bool(all_finite(capture.head_output, batch)):
+            raise MeasurementError(
+                f"layer {capture.site.layer} ({capture.site.stack}) writes NaN or infinity for "
+                "this text; try --dtype float32, or another text"
+            )
         mass = column_mass(capture.attention, batch.queries.real)
         scaled = scaled_mass(mass, batch, capture.site.causal, settings)
         stacks[capture.site.stack].layers.append(

@@ -7,7 +7,7 @@ import pandas as pd
 
 from headscope.kernels.pairs import choose_pairs
 from headscope.kernels.similarity import similarity
-from headscope.measure_windows import stack_reading
+from headscope.measure_batch import stack_reading
 from headscope.models.capture import LayerCapture
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
@@ -31,7 +31,10 @@ def measure_examples(run: Run, model: LoadedModel, sites: Sequence[AttentionSite
     if has_examples(run.folder):
         return
     corpus = run.manifest.corpus
-    places = np.unique(np.linspace(0, corpus.windows - 1, EXAMPLES).round().astype(np.int64))
+    measured = np.setdiff1d(np.arange(corpus.windows), [text.text for text in run.left_out])
+    if not len(measured):
+        return
+    places = measured[np.unique(np.linspace(0, len(measured) - 1, EXAMPLES).round().astype(int))]
     windows = read_windows_at(run.folder, corpus, places)
     tables = [
         _pairs_of(model, window, int(place), run.manifest.settings, sites)

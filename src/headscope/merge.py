@@ -6,14 +6,15 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
-import pyarrow as pa
+import pyarrow.compute as pc
 
 from headscope.errors import MergeError, RunError
 from headscope.run import Run, open_run
+from headscope.runs.checked_tables import refuse_unreadable
 from headscope.runs.examples import has_examples, read_examples, write_examples
 from headscope.runs.files import write_whole
 from headscope.runs.lock import only_writer
-from headscope.runs.manifest import CorpusRecord, differences
+from headscope.runs.manifest import SCHEMA, CorpusRecord, differences
 from headscope.runs.shards import Shard
 
 
@@ -79,16 +80,17 @@ def _concatenation(runs: Sequence[Run]) -> _Plan:
 
 def _texts_of(run: Run) -> set[bytes]:
     """A digest of each window of a run: its document, its place there, and its tokens."""
-    columns = run.windows().to_table(columns=["document", "starts", "token_ids"])
-    return {
-        hashlib.sha256(repr(tuple(row.values())).encode()).digest()
-        for batch in columns.to_batches()
-        for row in batch.to_pylist()
-    }
+    with refuse_unreadable(f"a table of {run.folder}"):
+        columns = run.windows().to_table(columns=["document", "starts", "token_ids"])
+        return {
+            hashlib.sha256(repr(tuple(row.values())).encode()).digest()
+            for batch in columns.to_batches()
+            for row in batch.to_pylist()
+        }
 
 
 def _write(plan: _Plan, runs: Sequence[Run], parts_of_one: bool, target: Path) -> Run:
-    manifest = runs[0].manifest
+    manifest = replace(runs[0].manifest, schema=SCHEMA)
     if not parts_of_one:
         manifest = replace(manifest, corpus=_joined([run.manifest.corpus for run in runs]))
     merged = Run(target, manifest)
@@ -96,7 +98,9 @@ def _write(plan: _Plan, runs: Sequence[Run], parts_of_one: bool, target: Path) -
     for number, (run, number_there) in enumerate(plan):
         windows = run.folder / "windows" / f"{number_there:05d}.parquet"
         write_whole(target / "windows" / f"{number:05d}.parquet", _bytes_of(windows))
-        merged.shards.write(number, _renumbered(run.shards.read(number_there), first_text))
+        first_there = sum(run.manifest.corpus.shard_texts[:number_there])
+        shard = _renumbered(run.shards.read(number_there), first_there, first_text)
+        merged.shards.write(number, shard)
         first_text += manifest.corpus.shard_texts[number]
     if has_examples(runs[0].folder):
         # The texts of the first run keep their numbers.
@@ -107,14 +111,17 @@ def _write(plan: _Plan, runs: Sequence[Run], parts_of_one: bool, target: Path) -
     return merged
 
 
-def _renumbered(shard: Shard, first_text: int) -> Shard:
-    """The shard with its texts numbered from `first_text`."""
-    text = shard.rows["text"].to_numpy()
-    if not len(text) or text[0] == first_text:
+def _renumbered(shard: Shard, first_there: int, first_text: int) -> Shard:
+    """The shard with its texts, numbered from `first_there`, numbered from `first_text`."""
+    if first_there == first_text:
         return shard
-    numbers = pa.array(text - text[0] + first_text)
+    moved = first_text - first_there
     at = shard.rows.column_names.index("text")
-    return Shard(shard.rows.set_column(at, "text", numbers), shard.arrays)
+    return Shard(
+        rows=shard.rows.set_column(at, "text", pc.add(shard.rows["text"], moved)),
+        arrays=shard.arrays,
+        left_out=tuple(replace(text, text=text.text + moved) for text in shard.left_out),
+    )
 
 
 def _joined(corpora: Sequence[CorpusRecord]) -> CorpusRecord:

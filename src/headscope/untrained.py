@@ -14,10 +14,10 @@ import numpy as np
 
 from headscope.describe_run import describe_run
 from headscope.errors import RunError
-from headscope.measure_run import measure_missing_shards
+from headscope.measure_run import measure_here
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
-from headscope.prepare import read_windows_at, write_windows
+from headscope.prepare import read_windows_at, windows_are_whole, write_windows
 from headscope.progress import Progress
 from headscope.run import Run
 from headscope.runs.manifest import CorpusRecord, Manifest
@@ -54,7 +54,7 @@ def measure_untrained(
             untrained, _write(run, windows, folder), run.manifest.settings, sites
         )
         null = Run(folder, replace(manifest, created=run.manifest.created))
-        measure_missing_shards(null, untrained, sites, bars)
+        measure_here(null, untrained, sites, range(null.manifest.shards), bars)
         null.reduce()
         # The manifest comes last: a null that was cut short does not count.
         null.manifest.write(folder)
@@ -67,7 +67,14 @@ def _is_there(run: Run, seed: int, texts: int) -> bool:
     except RunError:
         return False
     same = manifest.settings == run.manifest.settings and manifest.packages == run.manifest.packages
-    return same and manifest.corpus.windows == texts and Run(folder, manifest).finished
+    null = Run(folder, manifest)
+    return (
+        same
+        and manifest.corpus.windows == texts
+        and null.finished
+        and windows_are_whole(folder, manifest.corpus)
+        and all(null.shards.is_whole(number) for number in range(manifest.shards))
+    )
 
 
 def _write(run: Run, windows: Sequence[Window], folder: Path) -> CorpusRecord:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 ALIGNED_TOKENS = 24
@@ -22,5 +22,3 @@ class LayerStatistics:
     """Arrays summed over the texts of the batch, in float64."""
     sweep: dict[str, Float[Tensor, "batch head threshold"]]
     """The columns that depend on a threshold, at every threshold of the sweep."""
-    finite: Bool[Tensor, " batch"]
-    """Whether all vectors that the heads wrote for real tokens of a text are finite."""

@@ -44,9 +44,13 @@ def norm_rows(norms: Float[Tensor, "batch head token"], batch: TextBatch) -> Row
 
 
 def all_finite(
-    norms: Float[Tensor, "batch head token"], batch: TextBatch
+    head_output: Float[Tensor, "batch head token d_head"], batch: TextBatch
 ) -> Bool[Tensor, " batch"]:
     """Whether a text's vectors are free of NaN and infinity: then their lengths are."""
+    precise = torch.promote_types(head_output.dtype, torch.float32)
+    norms: Float[Tensor, "batch head token"] = torch.linalg.vector_norm(
+        head_output, dim=-1, dtype=precise
+    )
     return (norms.isfinite() | ~batch.queries.real[:, None]).flatten(1).all(1)
 
 

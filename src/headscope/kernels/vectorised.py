@@ -18,7 +18,6 @@ from headscope.kernels.similarity import similarity
 from headscope.kernels.statistics import KINDS, LayerStatistics
 from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.token_rows import (
-    all_finite,
     attention_rows,
     count_kinds,
     defined,
@@ -76,7 +75,7 @@ def vectorised_statistics(
         "repetition_permuted": _permuted(pairs, batch.permuted_tokens),
     }
     sweep = {} if settings.minimal else _sweep(matrix, pairs, scaled, batch, settings)
-    return LayerStatistics(rows, sums, sweep, all_finite(norms, batch))
+    return LayerStatistics(rows, sums, sweep)
 
 
 def _pair_rows(pairs: Pairs, batch: TextBatch) -> dict[str, PerTextAndHead]:

@@ -21,6 +21,7 @@ from headscope.report.focal_counts import FocalCount, HeadKey
 from headscope.report.head_profiles import head_profiles
 from headscope.report.stability_rows import stack_stability
 from headscope.roles import TRAITS
+from headscope.runs.left_out import LeftOut, count_kinds
 from headscope.runs.manifest import Manifest
 from headscope.stability import StabilityResult
 
@@ -49,6 +50,9 @@ SECTIONS: Mapping[str, str] = {
     "thresholds": "Sensitivity to thresholds",
 }
 """The figures that begin a section, with its title."""
+
+MOST_NAMED = 100
+"""Texts left out that the page names; `headscope info` names all."""
 
 WORDS = {
     "holds": "Holds",
@@ -83,6 +87,8 @@ class RunReport:
     focal: Mapping[HeadKey, Sequence[FocalCount]]
     examples: Sequence[ExampleText]
     stability: StabilityResult | None
+    left_out: Sequence[LeftOut] = ()
+    """Texts that could not be measured."""
 
 
 def report_page(report: RunReport) -> Page:
@@ -100,6 +106,9 @@ def report_page(report: RunReport) -> Page:
         values={
             "manifest": manifest,
             "settings": manifest.settings.to_json(),
+            "left_out": report.left_out,
+            "left_out_count": count_kinds(report.left_out),
+            "most_named": MOST_NAMED,
             "stacks": [_stack_values(report, stack) for stack in report.stacks],
             "unanswered": report.stability.unanswered if report.stability else (),
             "findings": FINDINGS,

@@ -11,6 +11,7 @@ UNSUMMED_COLUMNS = ("focal_token", "focal_kind")
 _SINGLE = pa.float32()
 _TYPES = {
     "text": pa.int64(),
+    "stack": pa.string(),
     "layer": pa.int16(),
     "head": pa.int16(),
     "focal_token": pa.int32(),

@@ -1,10 +1,17 @@
 """Files that are there whole or not at all."""
 
+import contextlib
 import hashlib
+import json
 import os
+import secrets
 from pathlib import Path
+from typing import Any
 
-from headscope.errors import RunError
+from headscope.errors import RunError, StorageError, in_one_line
+
+MOST_JSON_BYTES = 1 << 30
+"""A larger file is not read: the manifest of a billion texts takes an eighth of that."""
 
 
 def write_whole(path: Path, content: bytes) -> str:
@@ -13,22 +20,47 @@ def write_whole(path: Path, content: bytes) -> str:
     The bytes go to a temporary name in the same folder, are flushed to the disk, and take the
     final name by a rename, which the file system does in one step.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # Made up anew, and not followed if it is there: nobody can have laid a link in its place, and
+    # processes on several machines, which may have the same number, do not meet in it.
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _flush_folder(path.parent)
+        take_name(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise RunError(
+        remove(temporary)
+        raise StorageError(
             f"cannot write {path}: {error.strerror}; free space or choose another folder, then "
             "run the same command again: what was finished is kept"
         ) from error
     return hashlib.sha256(content).hexdigest()
+
+
+def take_name(temporary: Path, path: Path) -> None:
+    """Give a file that is written its final name, once its bytes are on the disk."""
+    _flush(temporary)
+    temporary.replace(path)
+    _flush(path.parent)  # the new name itself must survive a power cut, too
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; anything else in it is refused."""
+    try:
+        if not path.is_file():
+            raise ValueError("it is no file")
+        if path.stat().st_size > MOST_JSON_BYTES:
+            raise ValueError("it is too large")
+        values = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(values, dict):
+            raise ValueError("it holds no JSON object")
+    # A number of thousands of digits is a ValueError, brackets nested too deeply are the third.
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(
+            f"{path} cannot be read: {in_one_line(error)}; take a whole copy of the run, or "
+            "analyse the corpus again"
+        ) from error
+    return values
 
 
 def sha256_of(path: Path) -> str:
@@ -37,9 +69,15 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _flush_folder(folder: Path) -> None:
-    # The new name itself must survive a power cut, too.
-    descriptor = os.open(folder, os.O_RDONLY)
+def remove(path: Path) -> None:
+    """Remove a temporary file, if it can be removed."""
+    # What cannot be removed (the folder may be read-only by now) is cleared away by the next run.
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

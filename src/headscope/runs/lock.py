@@ -1,28 +1,65 @@
 """One writer at a time in a run folder."""
 
 import fcntl
+import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
-from headscope.errors import RunError
+from headscope.errors import RunError, StorageError
 
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold the run folder for writing. The lock goes with the process, however that ends."""
+    """Hold the run folder for writing. The lock goes with the process, however that ends.
+
+    What writers that died have left half-written is cleared away.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / ".lock").open("w")
+        # A link in its place, which a folder from elsewhere may hold, is not followed.
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.fdopen(os.open(folder / ".lock", flags, 0o644), "r+")
     except OSError as error:
-        raise RunError(
+        raise StorageError(
             f"cannot write in {folder}: {error.strerror}; choose another folder with --out"
         ) from error
     with file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(file)
         except BlockingIOError as error:
             raise RunError(
                 f"another process is writing to {folder}; wait for it, or choose another --out"
             ) from error
+        except OSError as error:
+            raise StorageError(
+                f"cannot lock {folder}: {error.strerror}; choose a folder on a file system with "
+                "locks with --out"
+            ) from error
+        for remains in folder.rglob(".*.part"):
+            remains.unlink(missing_ok=True)
         yield
+
+
+def is_being_written(folder: Path) -> bool:
+    """Whether some process of this machine holds the run folder for writing, at this moment."""
+    try:
+        with (folder / ".lock").open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _lock(file: IO[str]) -> None:
+    """Take the lock; who only looks whether it is held, holds it for less than a moment."""
+    for _ in range(3):
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -57,6 +57,8 @@ def _add(sums: _Arrays, more: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _column_totals(manifest: Manifest, rows: pa.Table) -> _Arrays:
+    if not rows.num_rows:
+        return {}  # every text of the shard was left out
     stack_of_row = np.asarray(rows["stack"].to_numpy(zero_copy_only=False))
     layer, head = rows["layer"].to_numpy(), rows["head"].to_numpy()
     columns = [c for c in rows.column_names if c not in (*KEY_COLUMNS, *UNSUMMED_COLUMNS)]
@@ -88,11 +90,9 @@ def _distinct_counts(
 ) -> NDArray[np.float64]:
     """In how many texts a layer has 0, 1, 2, ... distinct focal tokens."""
     layers, heads = shape
-    first = text.min() if len(text) else 0
-    texts = text.max() - first + 1 if len(text) else 0
-    per_text = np.bincount(
-        layer * texts + (text - first), weights=exclusiveness, minlength=layers * texts
-    )
+    present, place = np.unique(text, return_inverse=True)
+    texts = len(present)
+    per_text = np.bincount(layer * texts + place, weights=exclusiveness, minlength=layers * texts)
     distinct = np.rint(per_text).astype(np.int64).reshape(layers, texts)
     return np.stack([np.bincount(row, minlength=heads + 1) for row in distinct]).astype(np.float64)
 

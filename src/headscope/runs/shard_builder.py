@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headscope.runs.columns import KEY_COLUMNS, column_type
+from headscope.runs.left_out import LeftOut
 from headscope.runs.shards import Shard
 from headscope.runs.triangle import pack_triangle
 
@@ -29,6 +30,7 @@ class ShardBuilder:
         self._rows: dict[tuple[str, int], dict[str, NDArray[np.float64]]] = {}
         self._sweeps: dict[tuple[str, int], dict[str, NDArray[np.float64]]] = {}
         self._arrays: dict[str, NDArray[Any]] = {}
+        self._left_out: dict[int, LeftOut] = {}
 
     def add_rows(
         self,
@@ -64,6 +66,10 @@ class ShardBuilder:
             self._arrays[key] = np.zeros((len(layers), heads, *values.shape[1:]))
         self._arrays[key][layers.index(layer), : len(values)] += values
 
+    def leave_out(self, place: int, text: LeftOut) -> None:
+        """There will be no rows of the text at `place`; the shard names it."""
+        self._left_out[place] = text
+
     def add(self, other: "ShardBuilder") -> None:
         """Take over what another builder collected of other texts of the same shard."""
         for mine, theirs in ((self._rows, other._rows), (self._sweeps, other._sweeps)):
@@ -74,18 +80,28 @@ class ShardBuilder:
                     kept[name] = np.where(there, values, kept[name]) if name in kept else values
         for name, summed in other._arrays.items():
             self._arrays[name] = self._arrays.get(name, 0.0) + summed
+        self._left_out |= other._left_out
 
     def shard(self) -> Shard:
         """The finished shard."""
+        kept = np.array([p for p in range(self.texts) if p not in self._left_out], dtype=np.int64)
         for (stack, layer), columns in self._sweeps.items():
             for name, values in columns.items():
-                self.add_array(stack, f"sweep/{name}", _sum_in_order(values), layer=layer)
+                self.add_array(stack, f"sweep/{name}", _sum_in_order(values[kept]), layer=layer)
         for key in self._arrays:
             if key.endswith(("/similarity_sum", "/aligned_sum")):
                 self._arrays[key] = pack_triangle(self._arrays[key])
-        tables = [self._table(stack, layer, rows) for (stack, layer), rows in self._rows.items()]
-        whole = pa.concat_tables(tables).combine_chunks()
-        return Shard(whole.sort_by([(column, "ascending") for column in KEY_COLUMNS]), self._arrays)
+        tables = [
+            self._table(stack, layer, rows, kept) for (stack, layer), rows in self._rows.items()
+        ]
+        # Without a single text that could be measured, there are no columns but the keys.
+        empty = pa.table({name: pa.array([], column_type(name)) for name in KEY_COLUMNS})
+        whole = pa.concat_tables(tables).combine_chunks() if tables else empty
+        return Shard(
+            rows=whole.sort_by([(column, "ascending") for column in KEY_COLUMNS]),
+            arrays=self._arrays,
+            left_out=tuple(sorted(self._left_out.values())),
+        )
 
     def _put(
         self,
@@ -98,16 +114,21 @@ class ShardBuilder:
                 kept[name] = np.full((self.texts, *some.shape[1:]), np.nan)
             kept[name][places] = some
 
-    def _table(self, stack: str, layer: int, rows: Mapping[str, NDArray[np.float64]]) -> pa.Table:
+    def _table(
+        self,
+        stack: str,
+        layer: int,
+        rows: Mapping[str, NDArray[np.float64]],
+        kept: NDArray[np.int64],
+    ) -> pa.Table:
         heads = next(iter(rows.values())).shape[1]
-        numbers = np.arange(self.first_text, self.first_text + self.texts)
-        size = self.texts * heads
+        size = len(kept) * heads
         columns: dict[str, NDArray[np.generic]] = {
-            "text": np.repeat(numbers, heads),
+            "text": np.repeat(self.first_text + kept, heads),
             "layer": np.full(size, layer),
-            "head": np.tile(np.arange(1, heads + 1), self.texts),
+            "head": np.tile(np.arange(1, heads + 1), len(kept)),
             "texts": np.ones(size),
-            **{name: values.ravel() for name, values in rows.items()},
+            **{name: values[kept].ravel() for name, values in rows.items()},
         }
         arrays = {
             name: pa.array(values, from_pandas=True).cast(column_type(name))

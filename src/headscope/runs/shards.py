@@ -1,14 +1,14 @@
 """Shards: the numbered pieces of a run's result, each written once, whole, with a checksum.
 
 A shard is three files: rows (`00000.parquet`), summed arrays (`00000.safetensors`), and a receipt
-(`00000.json`) with the SHA-256 of both. The receipt is written last: a shard counts when its
-receipt is there and its files are those that the receipt names.
+(`00000.json`) with the SHA-256 of both and the texts that were left out. The receipt is written
+last: a shard counts when its receipt is there and its files are those that the receipt names.
 """
 
 import io
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import safetensors.numpy
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 
-from headscope.errors import RunError
-from headscope.runs.files import sha256_of, write_whole
+from headscope.errors import RunError, in_one_line
+from headscope.runs.checked_tables import is_unchanged
+from headscope.runs.files import read_json, write_whole
+from headscope.runs.left_out import LeftOut
+
+FILES = ("parquet", "safetensors")
+"""The files of a shard, by their endings, beside the receipt."""
+
+_ANEW = "run the same analyze command again to do it anew"
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,8 @@ class Shard:
     """A row per text, stack, layer and head."""
     arrays: Mapping[str, NDArray[Any]]
     """Summed arrays by `stack/name`, of shape (layer, head, ...) or, for texts alone, (...)."""
+    left_out: tuple[LeftOut, ...] = ()
+    """The texts of the shard that have no rows and are in no sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,43 +60,56 @@ class ShardStore:
         receipt = {
             "parquet": write_whole(self._path(number, "parquet"), buffer.getvalue()),
             "safetensors": write_whole(self._path(number, "safetensors"), arrays),
+            "left_out": [asdict(text) for text in shard.left_out],
         }
         write_whole(self._path(number, "json"), json.dumps(receipt, indent=1).encode())
 
     def is_whole(self, number: int) -> bool:
         """Whether a shard is there, and undamaged. A damaged one is done again."""
         try:
-            receipt = json.loads(self._path(number, "json").read_text())
-            return all(
-                sha256_of(self._path(number, kind)) == receipt[kind]
-                for kind in ("parquet", "safetensors")
-            )
-        except (OSError, ValueError, KeyError, TypeError):
+            receipt = read_json(self._path(number, "json"))
+            self.left_out(number)
+            return all(is_unchanged(self._path(number, kind), receipt[kind]) for kind in FILES)
+        except (KeyError, RunError):
             return False
 
     def is_written(self, number: int) -> bool:
         """Whether a shard has its receipt; its files are not read."""
         return self._path(number, "json").exists()
 
+    def left_out(self, number: int) -> tuple[LeftOut, ...]:
+        """The texts of a written shard that could not be measured, by its receipt."""
+        path = self._path(number, "json")
+        try:
+            # Receipts of schema 1 know of no such texts.
+            return tuple(LeftOut.from_json(text) for text in read_json(path).get("left_out", []))
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunError(f"{path} is damaged: {in_one_line(error)}; {_ANEW}") from error
+
     def read(self, number: int) -> Shard:
         """A shard, after its checksums were checked."""
         if not self.is_whole(number):
-            raise RunError(
-                f"shard {number} of {self.folder} is missing or damaged; "
-                "run the same analyze command again to do it anew"
+            raise RunError(f"shard {number} of {self.folder} is missing or damaged; {_ANEW}")
+        try:
+            return Shard(
+                rows=pq.read_table(self._path(number, "parquet")),
+                arrays=safetensors.numpy.load_file(self._path(number, "safetensors")),
+                left_out=self.left_out(number),
             )
-        return Shard(
-            rows=pq.read_table(self._path(number, "parquet")),
-            arrays=safetensors.numpy.load_file(self._path(number, "safetensors")),
-        )
+        # The checksums fit: somebody wrote it so.
+        except (pa.ArrowException, SafetensorError, OSError, ValueError) as error:
+            raise RunError(
+                f"shard {number} of {self.folder} cannot be read: {in_one_line(error)}; delete its "
+                "files and run the same analyze command again"
+            ) from error
 
-    def row_files(self, shards: int) -> list[str]:
-        """The Parquet files of the shards that are there, in order."""
-        return [
-            str(self._path(number, "parquet"))
-            for number in range(shards)
-            if self.is_written(number)
-        ]
+    def row_files(self, shard_texts: Sequence[int]) -> dict[Path, str]:
+        """The Parquet files of the shards that are there and have rows, with their SHA-256."""
+        return {
+            self._path(number, "parquet"): str(read_json(self._path(number, "json")).get("parquet"))
+            for number, texts in enumerate(shard_texts)
+            if self.is_written(number) and len(self.left_out(number)) < texts
+        }
 
     def _path(self, number: int, suffix: str) -> Path:
         return self.folder / f"{number:05d}.{suffix}"

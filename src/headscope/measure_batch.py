@@ -1,0 +1,162 @@
+"""One batch of windows through the model, into the shard that is being built.
+
+All of a batch is kept or nothing. A window for which the model writes NaN or infinity is left out,
+and the others are measured without it. A batch that does not fit into memory is halved until it
+does; a window that does not fit alone is left out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.kernels.aligned_sums import count_around_boundaries
+from headscope.kernels.labels import SENTENCE, TokenLabels
+from headscope.kernels.layer_statistics import layer_statistics
+from headscope.kernels.position_sums import count_by_position
+from headscope.kernels.statistics import KINDS, LayerStatistics
+from headscope.kernels.text_batch import TextBatch
+from headscope.kernels.token_rows import all_finite
+from headscope.models.capture import MassCapture
+from headscope.models.loaded import LoadedModel
+from headscope.models.out_of_memory import is_out_of_memory
+from headscope.models.site import AttentionSite
+from headscope.runs.left_out import LeftOut, LeftOutKind
+from headscope.runs.shard_builder import ShardBuilder
+from headscope.settings import Settings
+from headscope.text.windows import Window
+from headscope.token_labels import label_tokens, shifted_right, text_batch
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What came of taking a batch through the model."""
+
+    readings: dict[str, TextBatch]
+    """The batch as each stack reads it."""
+    measured: list[tuple[AttentionSite, LayerStatistics]]
+    unmeasurable: dict[int, str]
+    """Why windows cannot be measured, by place."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchMeasurement:
+    """Measures batches of the windows of a shard."""
+
+    model: LoadedModel
+    windows: Sequence[Window]
+    """Of the shard."""
+    settings: Settings
+    sites: Sequence[AttentionSite]
+    builder: ShardBuilder
+
+    def measure(self, places: Sequence[int]) -> None:
+        """Put the windows at some places of the shard into the builder, or leave them out."""
+        try:
+            attempt = self._attempt(places)
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            attempt = None
+        # Only here is a failed attempt over: its error held on to whatever had been allocated.
+        if attempt is None:
+            self._measure_in_halves(places)
+            return
+        for place, reason in attempt.unmeasurable.items():
+            self._leave_out(place, "not finite", reason)
+        if not attempt.unmeasurable:
+            self._keep(attempt, places)
+        elif rest := [place for place in places if place not in attempt.unmeasurable]:
+            self.measure(rest)
+
+    def _measure_in_halves(self, places: Sequence[int]) -> None:
+        if len(places) == 1:
+            tokens = self.windows[places[0]].n_tokens
+            self._leave_out(places[0], "memory", f"memory does not suffice for its {tokens} tokens")
+            return
+        middle = len(places) // 2
+        self.measure(places[:middle])
+        self.measure(places[middle:])
+
+    def _leave_out(self, place: int, kind: LeftOutKind, reason: str) -> None:
+        text = self.builder.first_text + place
+        self.builder.leave_out(place, LeftOut(text, self.windows[place].document, kind, reason))
+
+    def _attempt(self, places: Sequence[int]) -> _Attempt:
+        labels = label_tokens([self.windows[place] for place in places], self.model.device)
+        numbers = self.builder.first_text + np.asarray(places, dtype=np.int64)
+        readings = {
+            stack: stack_reading(self.model, stack, labels, self.settings, numbers)
+            for stack in dict.fromkeys(site.stack for site in self.sites)
+        }
+        attempt = _Attempt(readings, measured=[], unmeasurable={})
+
+        def on_layer(capture: MassCapture) -> None:
+            site, reading = capture.site, readings[capture.site.stack]
+            finite = all_finite(capture.head_output, reading)
+            for index in (~finite).nonzero().flatten().tolist():
+                reason = f"layer {site.layer} ({site.stack}) writes NaN or infinity"
+                attempt.unmeasurable.setdefault(places[index], reason)
+            if attempt.unmeasurable:
+                return  # the rest of this pass only looks for more of them
+            statistics = layer_statistics(
+                capture.head_output,
+                capture.mass,
+                reading,
+                causal=site.causal,
+                settings=self.settings,
+            )
+            attempt.measured.append((site, statistics))
+
+        self.model.forward_mass(labels.token_ids, labels.real, on_layer, sites=self.sites)
+        return attempt
+
+    def _keep(self, attempt: _Attempt, places: Sequence[int]) -> None:
+        for stack, reading in attempt.readings.items():
+            for name, summed in _text_sums(reading, self.settings).items():
+                self.builder.add_array(stack, name, summed.cpu().numpy())
+        at = np.asarray(places, dtype=np.int64)
+        for site, statistics in attempt.measured:
+            rows = {name: values.cpu().numpy() for name, values in statistics.rows.items()}
+            self.builder.add_rows(site.stack, site.layer, at, rows)
+            sweep = {name: values.cpu().numpy() for name, values in statistics.sweep.items()}
+            self.builder.add_sweep(site.stack, site.layer, at, sweep)
+            for name, summed in statistics.sums.items():
+                self.builder.add_array(site.stack, name, summed.cpu().numpy(), layer=site.layer)
+
+
+def stack_reading(
+    model: LoadedModel,
+    stack: str,
+    labels: TokenLabels,
+    settings: Settings,
+    numbers: NDArray[np.int64],
+) -> TextBatch:
+    """The batch as a stack reads it: the decoder of an encoder-decoder reads it shifted right."""
+    queries = keys = labels
+    if model.config.is_encoder_decoder and stack in ("decoder", "cross"):
+        start = model.decoder_inputs(labels.token_ids, labels.real)["decoder_input_ids"][0, 0]
+        queries = shifted_right(labels, int(start))
+        keys = labels if stack == "cross" else queries
+    return text_batch(queries, keys, settings, numbers)
+
+
+def _text_sums(batch: TextBatch, settings: Settings) -> dict[str, torch.Tensor]:
+    """What is counted of the texts alone, whatever the heads do."""
+    window = settings.window_tokens
+    pairs = batch.baseline.pairs
+    inside = (batch.baseline.rates[SENTENCE] * pairs).round()
+    kinds = batch.queries.kinds[batch.counted]
+
+    def padded(by_distance: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.pad(by_distance, (0, window - len(by_distance)))
+
+    return {
+        "position_count": count_by_position(batch.counted, window),
+        "aligned_count": count_around_boundaries(batch),
+        "distance_baseline": padded(pairs.sum(0)),
+        "within_baseline": padded(inside.sum(0)),
+        "token_kinds": torch.bincount(kinds, minlength=KINDS).double(),
+    }
