@@ -88,12 +88,13 @@ class BoundaryNet(nn.Module):
         context = self.shape.context
         tokens = (self.dropout(seen.tokens) * seen.inside[..., None]).transpose(1, 2)
         tokens = nn.functional.pad(tokens, (context, context - 1))
-        odds: Tensor = self.direct(tokens)[:, 0] + self.direct_gap(seen.gaps)[..., 0]
+        direct = self.direct(tokens)[:, 0] + self.direct_gap(seen.gaps)[..., 0]
         hidden = self.first(tokens) + self.first_gap(seen.gaps).transpose(1, 2)
         hidden = self.dropout(nn.functional.gelu(hidden)) * inside
         for convolution in self.deeper:
             hidden = self.dropout(nn.functional.gelu(convolution(hidden)) + hidden) * inside
-        return odds + self.top(hidden.transpose(1, 2))[..., 0]
+        odds: Float[Tensor, "stretch token"] = direct + self.top(hidden.transpose(1, 2))[..., 0]
+        return odds
 
     def gaps(
         self,

@@ -48,7 +48,7 @@ class TopicSettings:
 
     n_segments: int | None = None
     """How many there are; None finds out."""
-    permutations: int = 10
+    permutations: int = 20
     """How often the sentences are shuffled to learn what cuts gain where there are no topics."""
     seed: int = 0
 
@@ -112,8 +112,11 @@ def find_topics(
         return []
     least, starts = cheapest_segments(_costs(_with_neighbours(gram), _FEWEST_SENTENCES), most)
     by_chance = _least_by_chance(gram, most, settings)
-    penalised = least + _PENALTY * (by_chance[0] - by_chance)
-    return _starts(starts, int(np.argmin(penalised)) + 1)
+    penalty = _PENALTY * (by_chance[:, :1] - by_chance).mean(0)
+    gains = least[0] - least - penalty
+    if gains.max() <= (by_chance[:, :1] - by_chance - penalty).max():
+        return []  # shuffled sentences can gain as much: nothing tells topics apart
+    return _starts(starts, int(np.argmax(gains)) + 1)
 
 
 def _gram(
@@ -165,16 +168,15 @@ def _costs(
 
 def _least_by_chance(
     gram: Float64[np.ndarray, "sentence sentence"], most: int, settings: TopicSettings
-) -> Float64[np.ndarray, " segments"]:
-    """The least scatter inside 1 to `most` segments of the same sentences shuffled: the mean."""
+) -> Float64[np.ndarray, "permutation segments"]:
+    """The least scatter inside 1 to `most` segments of the same sentences, each time shuffled."""
     rng = np.random.default_rng(settings.seed)
-    total = np.zeros(most)
+    found = []
     for _ in range(settings.permutations):
         order = rng.permutation(len(gram))
         shuffled = _with_neighbours(gram[np.ix_(order, order)])
-        total += cheapest_segments(_costs(shuffled, _FEWEST_SENTENCES), most)[0]
-    mean: Float64[np.ndarray, " segments"] = total / settings.permutations
-    return mean
+        found.append(cheapest_segments(_costs(shuffled, _FEWEST_SENTENCES), most)[0])
+    return np.array(found)
 
 
 def _starts(starts: NDArray[np.int64], segments: int) -> list[int]:
