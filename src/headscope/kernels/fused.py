@@ -127,11 +127,18 @@ def _measure(
 def _tiles(
     vectors: Float[Tensor, "head token d_head"], end: int
 ) -> Iterator[tuple[int, NDArray[np.floating]]]:
-    """Bands of the upper triangle of the products: the first row, and (head, row, column)."""
+    """Bands of the upper triangle of the products: the first row, and (head, row, column).
+
+    Each is overwritten by the next.
+    """
+    heads = len(vectors)
+    room = vectors.new_empty(max(TILE_NUMBERS, heads * end))
     row = 0
     while row < end:
-        rows = max(1, TILE_NUMBERS // (len(vectors) * (end - row)))
-        yield row, (vectors[:, row : min(row + rows, end)] @ vectors[:, row:end].mT).numpy()
+        rows = min(max(1, TILE_NUMBERS // (heads * (end - row))), end - row)
+        tile = room[: heads * rows * (end - row)].view(heads, rows, end - row)
+        torch.bmm(vectors[:, row : row + rows], vectors[:, row:end].mT, out=tile)
+        yield row, tile.numpy()
         row += rows
 
 

@@ -16,7 +16,9 @@ from torch import Tensor, nn
 from headscope.kernels.column_mass import column_mass
 
 PIECE_NUMBERS = 1 << 18
-"""Attention weights computed at once: 1 MB in float32."""
+"""Attention weights of whole texts computed at once: 1 MB in float32, for the cache of a core."""
+ROWS_NUMBERS = 1 << 20
+"""The same of a text that has more: products of very few rows are slow."""
 
 Eager = Callable[..., tuple[Tensor, Tensor]]
 
@@ -73,7 +75,7 @@ def _slices(
 ) -> Iterator[tuple[slice, slice]]:
     """Slices of texts and of rows that make up the batch; a row has `row_numbers` weights."""
     if row_pieces is None:
-        rows = min(queries, max(1, PIECE_NUMBERS // row_numbers))
+        rows = min(queries, max(1, ROWS_NUMBERS // row_numbers))
         texts = max(1, PIECE_NUMBERS // (row_numbers * queries))
     else:
         rows, texts = math.ceil(queries / row_pieces), 1
