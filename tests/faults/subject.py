@@ -10,14 +10,13 @@ from pathlib import Path
 import headscope as hs
 from tests.compare.tiny_bert import TEXTS, tiny_bert, tokenizer_of_all
 
-TEXT_NUMBER = 40
 SCRIPT = """
 import sys, headscope as hs
 from headscope.errors import HeadscopeError
 model, corpus, out, report = sys.argv[1:]
 try:
-    hs.analyze(model, corpus, out=out, window=32, min_tokens=4, shard_windows=2, nulls=6,
-        permutations=2, report=report == "report")
+    hs.analyze(model, corpus, out=out, window=32, min_tokens=4, shard_windows=2, nulls=4,
+        minimal=True, report=report == "report")
 except HeadscopeError as error:
     print(f"{type(error).__name__}: {error}", file=sys.stderr)
     sys.exit(error.exit_code)
@@ -66,7 +65,7 @@ def make_subject(folder: Path) -> Subject:
     tiny_bert().save_pretrained(model)
     tokenizer_of_all().save_pretrained(model)
     corpus = folder / "texts.jsonl"
-    texts = [" ".join(TEXTS[(place + k) % len(TEXTS)] for k in range(2)) for place in range(20)]
+    texts = [" ".join(TEXTS[(place + k) % len(TEXTS)] for k in range(2)) for place in range(16)]
     corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     return Subject(model, corpus)
 
