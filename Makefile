@@ -1,6 +1,8 @@
 # make demo    set up, analyse the demo corpus with the demo model, print the findings
 # make test    set up, run the tests
 # make test-oldest   the tests of all families with the oldest transformers that is allowed
+# make test-faults   kills, full disks, damaged files: all of them (a quarter of an hour)
+# make fuzz    10,000 spoilt corpora and runs
 # make check   set up, run what CI checks before the tests: format, lint, types, layers
 # make bench   set up, measure speed and memory (minutes)
 
@@ -15,7 +17,7 @@ JOBS ?= $(shell nproc)
 # The lower end of the range of transformers in pyproject.toml; the pin is its upper end.
 OLDEST := 5.6.0
 
-.PHONY: demo test test-oldest check bench clean
+.PHONY: demo test test-oldest test-faults fuzz check bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/headscope analyze --nulls 30
@@ -27,6 +29,12 @@ test-oldest: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade \
 	  --target .cache/transformers-$(OLDEST) transformers==$(OLDEST) $(shell grep ^numpy== constraints.txt)
 	PYTHONPATH=.cache/transformers-$(OLDEST) $(BIN)/python -m pytest tests/models/test_families.py
+
+test-faults: $(VENV)/.dev
+	$(BIN)/python -m pytest tests/faults tests/scale tests/test_security.py -m 'long or not long'
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.faults.fuzz --inputs 10000
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -19,7 +19,7 @@ from headscope.measure_examples import measure_examples
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
-from headscope.prepare import CorpusRequest, corpus_hash, prepare_windows
+from headscope.prepare import CorpusRequest, corpus_hash, prepare_windows, windows_are_whole
 from headscope.progress import Progress, ProgressBars, SeveralProgresses
 from headscope.run import Run
 from headscope.runs.live import LOG_NAME
@@ -168,12 +168,23 @@ def _manifest(
     bars: Progress,
 ) -> Manifest:
     """The manifest in the folder, if it is of this very run; otherwise a new one."""
-    if (folder / "manifest.json").exists():
-        return _resumed(model, request, settings, sites, folder)
-    bars.stage("cutting windows", total=request.texts)
     if model.tokenizer is None:
         raise SettingsError(f"{model.name} reads no text: analyze measures models of text")
+    there = None
+    if (folder / "manifest.json").exists():
+        there = _resumed(model, request, settings, sites, folder)
+        if windows_are_whole(folder, there.corpus):
+            return there
+        bars.say(f"texts of {folder} are missing or damaged and cut again")
+    bars.stage("cutting windows", total=request.texts)
     corpus = prepare_windows(request, model.tokenizer, settings, folder, bars.advance)
+    if there is not None:
+        if corpus.window_hashes != there.corpus.window_hashes:
+            raise RunError(
+                f"the texts of {folder} are damaged, and cutting them again gives others; choose "
+                "another --out"
+            )
+        return there
     threads = plan.threads_for(len(corpus.shard_texts))
     manifest = replace(describe_run(model, corpus, settings, sites), threads=threads)
     manifest.write(folder)
@@ -190,6 +201,8 @@ def _resumed(
     there = Manifest.read(folder)
     asked = describe_run(model, there.corpus, settings, sites)
     different = differences(there, asked, corpus=False)
+    if there.schema != asked.schema:
+        different.append(f"schema: {there.schema} / {asked.schema}")
     if request.texts != there.corpus.texts_asked:
         different.append(f"texts: {there.corpus.texts_asked} / {request.texts}")
     if not different and corpus_hash(request, there.corpus.documents) != there.corpus.hash:

@@ -36,6 +36,12 @@ class RunError(HeadscopeError):
     """A run folder is missing, damaged, or holds something else."""
 
 
+class StorageError(RunError):
+    """A run folder cannot be written: no space, no permission, no lock."""
+
+    exit_code = 1
+
+
 class MergeError(RunError):
     """Runs that do not belong together."""
 

@@ -10,10 +10,11 @@ import pyarrow.compute as pc
 
 from headscope.errors import MergeError, RunError
 from headscope.run import Run, open_run
+from headscope.runs.checked_tables import refuse_unreadable
 from headscope.runs.examples import has_examples, read_examples, write_examples
 from headscope.runs.files import write_whole
 from headscope.runs.lock import only_writer
-from headscope.runs.manifest import CorpusRecord, differences
+from headscope.runs.manifest import SCHEMA, CorpusRecord, differences
 from headscope.runs.shards import Shard
 
 
@@ -79,16 +80,17 @@ def _concatenation(runs: Sequence[Run]) -> _Plan:
 
 def _texts_of(run: Run) -> set[bytes]:
     """A digest of each window of a run: its document, its place there, and its tokens."""
-    columns = run.windows().to_table(columns=["document", "starts", "token_ids"])
-    return {
-        hashlib.sha256(repr(tuple(row.values())).encode()).digest()
-        for batch in columns.to_batches()
-        for row in batch.to_pylist()
-    }
+    with refuse_unreadable(f"a table of {run.folder}"):
+        columns = run.windows().to_table(columns=["document", "starts", "token_ids"])
+        return {
+            hashlib.sha256(repr(tuple(row.values())).encode()).digest()
+            for batch in columns.to_batches()
+            for row in batch.to_pylist()
+        }
 
 
 def _write(plan: _Plan, runs: Sequence[Run], parts_of_one: bool, target: Path) -> Run:
-    manifest = runs[0].manifest
+    manifest = replace(runs[0].manifest, schema=SCHEMA)
     if not parts_of_one:
         manifest = replace(manifest, corpus=_joined([run.manifest.corpus for run in runs]))
     merged = Run(target, manifest)

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from headscope.errors import CorpusError, RunError
-from headscope.runs.files import sha256_of, write_whole
+from headscope.runs.checked_tables import is_unchanged
+from headscope.runs.files import write_whole
 from headscope.runs.manifest import CorpusRecord
 from headscope.settings import Settings
 from headscope.text.corpus import read_corpus
@@ -119,9 +120,17 @@ def write_windows(folder: Path, number: int, windows: Sequence[Window]) -> str:
 def read_windows(folder: Path, number: int, expected_hash: str) -> list[Window]:
     """The windows of one shard, after their checksum was checked."""
     path = _path(folder, number)
-    if not path.is_file() or sha256_of(path) != expected_hash:
-        raise RunError(f"{path} is missing or damaged; analyse the corpus again with a new --out")
+    if not is_unchanged(path, expected_hash):
+        raise RunError(f"{path} is missing or damaged; run the same analyze command again")
     return windows_from_table(pq.read_table(path))
+
+
+def windows_are_whole(folder: Path, corpus: CorpusRecord) -> bool:
+    """Whether the windows of all shards are there as they were cut."""
+    return all(
+        is_unchanged(_path(folder, number), expected)
+        for number, expected in enumerate(corpus.window_hashes)
+    )
 
 
 def read_windows_at(folder: Path, corpus: CorpusRecord, places: NDArray[np.int64]) -> list[Window]:

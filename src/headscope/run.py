@@ -14,7 +14,7 @@ from headscope.claims import Evidence, Verdict
 from headscope.claims.evidence import COLUMNS
 from headscope.claims.judge import evidence_of, judge
 from headscope.claims.sanity import sanity_signs
-from headscope.errors import MeasurementError, RunError, SettingsError
+from headscope.errors import MeasurementError, RunError, SettingsError, in_one_line
 from headscope.figures.catalogue import StackFindings, draw_figure, draw_figures
 from headscope.figures.source import Source
 from headscope.figures.write import FORMATS, WrittenFigures, write_figures
@@ -25,6 +25,8 @@ from headscope.report.focal_counts import focal_counts
 from headscope.report.page import REPORT_FIGURES, RunReport, StackReport, report_page
 from headscope.resampling.text_table import TextTable, read_text_table
 from headscope.roles import assign_roles
+from headscope.runs.checked_tables import open_checked, refuse_unreadable
+from headscope.runs.columns import KEY_COLUMNS, column_type
 from headscope.runs.examples import read_examples
 from headscope.runs.files import write_whole
 from headscope.runs.left_out import LeftOut
@@ -34,6 +36,7 @@ from headscope.runs.results import read_results, write_results
 from headscope.runs.shards import ShardStore
 from headscope.stability import Domain, StabilityResult, stability
 from headscope.sweep import sweep_table
+from headscope.text.window_store import WINDOW_SCHEMA
 
 
 class Run:
@@ -127,21 +130,43 @@ class Run:
 
     def text_table(self, stack: str, columns: Sequence[str]) -> TextTable:
         """Columns of the rows as arrays of text, layer and head."""
-        return read_text_table(self.manifest, self.rows(), self.windows(), stack, columns)
+        with refuse_unreadable(f"a table of {self.folder}"):
+            return read_text_table(self.manifest, self.rows(), self.windows(), stack, columns)
 
     def rows(self) -> ds.Dataset:
         """A row per text, stack, layer and head, as an Arrow dataset that reads what it needs."""
         files = self.shards.row_files(self.manifest.corpus.shard_texts)
         if not files:
             raise RunError(f"{self.folder} has no measured text yet; run analyze again")
-        return ds.dataset(files, format="parquet")
+        return open_checked(
+            files,
+            required=KEY_COLUMNS,
+            type_of=column_type,
+            advice="run the same analyze command again to do it anew",
+        )
 
     def windows(self) -> ds.Dataset:
         """A row per text: its tokens, their offsets and sentences, as an Arrow dataset."""
         # By number: a first attempt that was killed may have left more files than this run has.
-        numbers = range(self.manifest.shards)
-        files = [str(self.folder / "windows" / f"{number:05d}.parquet") for number in numbers]
-        return ds.dataset(files, format="parquet")
+        files = {
+            self.folder / "windows" / f"{number:05d}.parquet": expected
+            for number, expected in enumerate(self.manifest.corpus.window_hashes)
+        }
+        types = dict(zip(WINDOW_SCHEMA.names, WINDOW_SCHEMA.types, strict=True))
+        windows = open_checked(
+            files,
+            required=tuple(types),
+            type_of=types.get,
+            advice="run the same analyze command again to cut the texts anew",
+        )
+        with refuse_unreadable(f"a table of {self.folder}"):
+            texts = windows.count_rows()
+        if texts != self.manifest.corpus.windows:
+            raise RunError(
+                f"{self.folder} has {texts} texts, its manifest says "
+                f"{self.manifest.corpus.windows}; take a whole copy of the run"
+            )
+        return windows
 
     def sweep(self, *, per: Literal["layer", "head"] = "layer") -> pd.DataFrame:
         """How the measures move with pair rule and attention threshold: a row per threshold.
@@ -170,16 +195,17 @@ class Run:
             raise RunError(
                 f"{self.folder} is not finished; run the same analyze command again to finish it"
             )
-        return stability(
-            self.rows(),
-            self.windows(),
-            subset=subset,
-            subsets=subsets,
-            by=by,
-            splits=splits,
-            seed=seed,
-            roles_of=self._roles_of,
-        )
+        with refuse_unreadable(f"a table of {self.folder}"):
+            return stability(
+                self.rows(),
+                self.windows(),
+                subset=subset,
+                subsets=subsets,
+                by=by,
+                splits=splits,
+                seed=seed,
+                roles_of=self._roles_of,
+            )
 
     def reduce(self) -> None:
         """Add up the shards and write results.nc."""
@@ -190,7 +216,14 @@ class Run:
                 "shorter --window, or another model"
             )
         shards = (self.shards.read(number) for number in range(self.manifest.shards))
-        results = reduce_shards(self.manifest, shards)
+        try:
+            results = reduce_shards(self.manifest, shards)
+        # Checksums fit, but names or shapes are not those of this manifest.
+        except (LookupError, ValueError) as error:
+            raise RunError(
+                f"the shards of {self.folder} do not fit its manifest: {in_one_line(error)}; "
+                "analyse the corpus again with another --out"
+            ) from error
         write_results(
             self.folder, {stack: add_measures(dataset) for stack, dataset in results.items()}
         )
@@ -216,12 +249,15 @@ class Run:
                 self.stacks.items(), self.evidence().values(), strict=True
             )
         ]
+        with refuse_unreadable(f"a table of {self.folder}"):
+            focal = focal_counts(self.rows(), self.windows())
+            examples = example_texts(read_examples(self.folder), self.windows())
         page = report_page(
             RunReport(
                 manifest=self.manifest,
                 stacks=stacks,
-                focal=focal_counts(self.rows(), self.windows()),
-                examples=example_texts(read_examples(self.folder), self.windows()),
+                focal=focal,
+                examples=examples,
                 stability=self.stability(),
                 left_out=self.left_out,
             )

@@ -140,14 +140,21 @@ class Settings:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Settings":
-        """The settings that `to_json` wrote."""
+        """The settings that `to_json` wrote; SettingsError where a value is of a wrong kind."""
+        if not isinstance(values, dict):
+            raise SettingsError("settings: are no JSON object")
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(values) - known):
             raise SettingsError(
                 f"settings: {', '.join(unknown)} unknown to this version of headscope; "
                 "open the run with the version that made it, or a newer one"
             )
+        for name, value in values.items():
+            if type(value) not in _JSON_KINDS.get(name, (int,)):
+                raise SettingsError(f"settings: {name} is a {type(value).__name__}")
         layers = values.get("layers")
+        if layers is not None and not all(type(layer) is int for layer in layers):
+            raise SettingsError("settings: layers are whole numbers")
         return cls(
             **values
             | {
@@ -155,3 +162,14 @@ class Settings:
                 "layers": None if layers is None else tuple(layers),
             }
         )
+
+
+_JSON_KINDS: dict[str, tuple[type, ...]] = {
+    "similarity": (str,),
+    "pairs": (str,),
+    "attention_threshold": (float, int),
+    "special_tokens": (bool,),
+    "minimal": (bool,),
+    "layers": (list, type(None)),
+}
+"""What JSON may hold for a setting; all others are whole numbers."""

@@ -17,7 +17,7 @@ from headscope.errors import RunError
 from headscope.measure_run import measure_here
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
-from headscope.prepare import read_windows_at, write_windows
+from headscope.prepare import read_windows_at, windows_are_whole, write_windows
 from headscope.progress import Progress
 from headscope.run import Run
 from headscope.runs.manifest import CorpusRecord, Manifest
@@ -67,7 +67,14 @@ def _is_there(run: Run, seed: int, texts: int) -> bool:
     except RunError:
         return False
     same = manifest.settings == run.manifest.settings and manifest.packages == run.manifest.packages
-    return same and manifest.corpus.windows == texts and Run(folder, manifest).finished
+    null = Run(folder, manifest)
+    return (
+        same
+        and manifest.corpus.windows == texts
+        and null.finished
+        and windows_are_whole(folder, manifest.corpus)
+        and all(null.shards.is_whole(number) for number in range(manifest.shards))
+    )
 
 
 def _write(run: Run, windows: Sequence[Window], folder: Path) -> CorpusRecord:

@@ -16,7 +16,14 @@ from tests.compare.tiny_bert import TEXTS, loaded, tiny_bert
 from tests.demo_texts import QUICK
 
 POISON = "z"
-OPTIONS = {**QUICK, "min_tokens": 4, "window": 64, "id_column": "id", "shard_windows": 6}
+OPTIONS = {
+    **QUICK,
+    "permutations": 0,
+    "min_tokens": 4,
+    "window": 64,
+    "id_column": "id",
+    "shard_windows": 6,
+}
 GOOD = [
     {"id": f"good-{place}", "text": " ".join([text] * (1 + place % 2))}
     for place, text in enumerate(TEXTS * 3)

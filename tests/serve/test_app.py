@@ -1,6 +1,8 @@
 """The live page: what it answers, what it refuses, and what it does when too many ask."""
 
+import asyncio
 import copy
+import ipaddress
 import json
 import threading
 from collections import Counter
@@ -14,11 +16,11 @@ from starlette.testclient import TestClient
 
 import headscope as hs
 from headscope.errors import SettingsError
-from headscope.serve import model_desk
+from headscope.serve import app, model_desk
 from headscope.serve.app import MOST_BYTES, make_app
 from headscope.serve.local_models import local_models
 from headscope.serve.model_desk import WAITING, ModelDesk
-from headscope.serve.server import serve
+from headscope.serve.server import _listen, serve
 from headscope.viewer.payload import viewer_payload
 from tests.browser import open_page
 
@@ -87,6 +89,12 @@ def test_long_texts_are_cut_off_at_the_limit(client):
             "a model and a text",
         ),
         ({"data": {"model": "demo", "text": TEXT}}, 415, "send JSON"),
+        (
+            {"content": b"[" * 60_000, "headers": {"Content-Type": "application/json"}},
+            400,
+            "a model and a text",
+        ),
+        ({"json": {"model": "demo", "text": "half a sign: \ud800"}}, 400, "must be text"),
     ],
 )
 def test_what_is_no_question_is_refused_in_words(client, request_options, status, says):
@@ -102,6 +110,27 @@ def test_a_body_without_a_stated_length_is_cut_off_at_the_limit(client):
 
     headers = {"Content-Type": "application/json"}
     assert client.post("/look", content=endless(), headers=headers).status_code == 413
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for(client, monkeypatch):
+    monkeypatch.setattr(app, "LONGEST_S", 0.05)
+
+    async def slow():
+        yield b'{"model": '
+        await asyncio.sleep(5)
+
+    async def ask_slowly():
+        transport = httpx2.ASGITransport(client.app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as asking:
+            headers = {"Content-Type": "application/json"}
+            return await asking.post("/look", content=slow(), headers=headers)
+
+    assert asyncio.run(ask_slowly()).status_code == 408
+
+
+def test_the_server_listens_on_this_machine_alone():
+    with _listen(0) as listener:
+        assert ipaddress.ip_address(listener.getsockname()[0]).is_loopback
 
 
 def test_other_names_of_this_machine_are_not_answered(client):

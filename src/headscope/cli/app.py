@@ -91,6 +91,9 @@ def main() -> None:
         command = context.command_path if context else "headscope"
         _say(f"{error.format_message().rstrip('.')}; see: {command} --help")  # type: ignore[attr-defined]
         sys.exit(2)
+    except MemoryError:
+        _say("memory ran out; try a smaller --batch-tokens or --window, or a smaller model")
+        sys.exit(1)
     except (KeyboardInterrupt, typer.Abort):
         _say("interrupted")
         sys.exit(INTERRUPTED)

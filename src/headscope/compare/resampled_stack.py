@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from headscope.compare.quantities import COLUMNS, Quantity
 from headscope.compare.units import Units
 from headscope.resampling.bootstrap import Interval, interval, resampled_sums
-from headscope.resampling.text_table import read_text_table
 from headscope.run import Run
 
 
@@ -62,7 +61,7 @@ def resample_stack(
     per_unit: dict[str, NDArray[np.float64]] = {}
     layers: tuple[int, ...] = ()
     for run, of_run in zip(runs, units, strict=True):
-        table = read_text_table(run.manifest, run.rows(), run.windows(), stack, COLUMNS)
+        table = run.text_table(stack, COLUMNS)
         layers = table.layers
         for name, values in table.columns.items():
             per_text = np.nansum(values, axis=2)

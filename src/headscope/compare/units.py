@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Int
 
 from headscope.run import Run
+from headscope.runs.checked_tables import refuse_unreadable
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ class Units:
 def resampling_units(runs: Sequence[Run]) -> list[Units]:
     """The units of each run: documents, or windows where a corpus is one document."""
     corpora = [tuple(Path(source).name for source in run.manifest.corpus.sources) for run in runs]
-    names = [run.windows().to_table(columns=["document"])["document"].to_pylist() for run in runs]
+    names = [_documents_of(run) for run in runs]
     units: list[Units | None] = [None] * len(runs)
     for group, corpus in enumerate(dict.fromkeys(corpora)):
         members = [place for place, of_run in enumerate(corpora) if of_run == corpus]
@@ -59,3 +60,10 @@ def resampling_units(runs: Sequence[Run]) -> list[Units]:
             of_text = np.array([numbers[key] for key in of_run], dtype=np.int64)
             units[place] = Units(group, len(numbers), of_text)
     return [of_run for of_run in units if of_run is not None]
+
+
+def _documents_of(run: Run) -> list[str]:
+    """The document of each text."""
+    with refuse_unreadable(f"a table of {run.folder}"):
+        names: list[str] = run.windows().to_table(columns=["document"])["document"].to_pylist()
+    return names

@@ -54,7 +54,7 @@ def weighted_sums(
             for name in columns:
                 values = table[name].to_numpy().reshape(-1, n_heads).astype(np.float64)
                 sums[name] += of_shard @ values
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError, IndexError) as error:
         raise RunError(
             f"the shards cannot be read ({str(error).splitlines()[0]}); run the same analyze "
             "command again to do damaged ones anew"

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headscope.errors import RunError
+from headscope.errors import RunError, in_one_line
 from headscope.runs.files import write_whole
 
 FILE_NAME = "examples.parquet"
@@ -49,7 +49,8 @@ def read_examples(folder: Path) -> pd.DataFrame:
             table = pq.read_table(folder / FILE_NAME, schema=SCHEMA)
         except (OSError, pa.ArrowException) as error:
             raise RunError(
-                f"{folder / FILE_NAME} cannot be read: {error}; delete it and make the report again"
+                f"{folder / FILE_NAME} cannot be read: {in_one_line(error)}; "
+                "delete it and make the report again"
             ) from error
     pairs: pd.DataFrame = table.to_pandas()
     return pairs

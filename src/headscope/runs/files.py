@@ -1,5 +1,6 @@
 """Files that are there whole or not at all."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -7,7 +8,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from headscope.errors import RunError, in_one_line
+from headscope.errors import RunError, StorageError, in_one_line
 
 MOST_JSON_BYTES = 1 << 30
 """A larger file is not read: the manifest of a billion texts takes an eighth of that."""
@@ -31,8 +32,8 @@ def write_whole(path: Path, content: bytes) -> str:
         temporary.replace(path)
         _flush_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise RunError(
+        _remove(temporary)
+        raise StorageError(
             f"cannot write {path}: {error.strerror}; free space or choose another folder, then "
             "run the same command again: what was finished is kept"
         ) from error
@@ -62,6 +63,12 @@ def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, read in pieces."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _remove(path: Path) -> None:
+    # What cannot be removed (the folder may be read-only by now) is cleared away by the next run.
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def _flush_folder(folder: Path) -> None:

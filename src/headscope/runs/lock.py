@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from headscope.errors import RunError
+from headscope.errors import RunError, StorageError
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def only_writer(folder: Path) -> Iterator[None]:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         file = os.fdopen(os.open(folder / ".lock", flags, 0o644), "r+")
     except OSError as error:
-        raise RunError(
+        raise StorageError(
             f"cannot write in {folder}: {error.strerror}; choose another folder with --out"
         ) from error
     with file:
@@ -34,7 +34,7 @@ def only_writer(folder: Path) -> Iterator[None]:
                 f"another process is writing to {folder}; wait for it, or choose another --out"
             ) from error
         except OSError as error:
-            raise RunError(
+            raise StorageError(
                 f"cannot lock {folder}: {error.strerror}; choose a folder on a file system with "
                 "locks with --out"
             ) from error

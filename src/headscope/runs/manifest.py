@@ -9,67 +9,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headscope.errors import RunError, SettingsError
-from headscope.runs.files import write_whole
+from headscope.errors import RunError, SettingsError, in_one_line
+from headscope.runs import manifest_json
+from headscope.runs.files import read_json, write_whole
+from headscope.runs.manifest_records import CorpusRecord, ModelRecord, SiteRecord
 from headscope.settings import Settings
 
-SCHEMA = 1
+__all__ = ["SCHEMA", "CorpusRecord", "Manifest", "ModelRecord", "SiteRecord", "differences"]
+
+SCHEMA = 2
+"""The version of the run format that is written: docs/run-format.md says what changed when."""
+READABLE = (1, 2)
+"""The versions that are read. Runs of an older one can be opened and merged, but not gone on with:
+their new shards would be of another version than their manifest says."""
 FILE_NAME = "manifest.json"
-
-
-@dataclass(frozen=True, slots=True)
-class SiteRecord:
-    """One attention module of the model: a layer of a stack."""
-
-    stack: str
-    layer: int
-    """From 1, within its stack."""
-    name: str
-    heads: int
-    d_head: int
-    causal: bool
-    tier: str
-    """How its heads were read: interface, function-mode or projection."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRecord:
-    """The model of a run."""
-
-    name: str
-    architecture: str
-    revision: str | None
-    weights_hash: str
-    tokenizer_hash: str
-    dtype: str
-    device: str
-    parameters: int
-    sites: tuple[SiteRecord, ...]
-    """The attention modules that were measured."""
-    residuals: dict[str, float | None]
-    """What the self-check on load found, relative; None where a check does not apply."""
-    flags: tuple[str, ...]
-    """What holds of the head outputs but not of the model's use of them, in words."""
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusRecord:
-    """The texts of a run."""
-
-    sources: tuple[str, ...]
-    columns: dict[str, str | None]
-    """Which columns of a table held text, id and label."""
-    documents: int
-    """Documents that were read to make the windows."""
-    hash: str
-    """SHA-256 over ids, texts and gold sentences of those documents."""
-    windows: int
-    window_hashes: tuple[str, ...]
-    """SHA-256 of each file in `windows/`, one per shard."""
-    shard_texts: tuple[int, ...]
-    """Windows of each shard."""
-    texts_asked: int | None
-    """The limit that was asked for; None for the whole corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,45 +61,46 @@ class Manifest:
         path = folder / FILE_NAME
         if not path.is_file():
             raise RunError(f"{folder} is not a run: it has no {FILE_NAME}; make one with analyze")
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            schema = values["schema"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{path} is no manifest of headscope: {error}") from error
-        if schema != SCHEMA:
-            raise RunError(
-                f"{path} has schema {schema}, this version of headscope reads schema {SCHEMA}; "
-                "open it with the version that made it, or analyse the corpus again"
-            )
+        values = read_json(path)
+        _refuse_unreadable(path, values.get("schema"))
         try:
             return cls._from_json(values)
         except (KeyError, TypeError, ValueError, SettingsError) as error:
-            raise RunError(f"{path} is damaged: {error}") from error
+            raise RunError(
+                f"{path} is damaged: {in_one_line(error)}; take a whole copy of the run, or "
+                "analyse the corpus again"
+            ) from error
 
     @classmethod
     def _from_json(cls, values: dict[str, Any]) -> "Manifest":
-        model, corpus = values["model"], values["corpus"]
+        created, notes = values["created"], values.get("notes", {})
+        threads = values["threads"]
+        if not (isinstance(created, str) and isinstance(notes, dict) and isinstance(threads, int)):
+            raise ValueError("created, notes or threads: of a wrong kind")
         return cls(
-            **values
-            | {
-                "settings": Settings.from_json(values["settings"]),
-                "model": ModelRecord(
-                    **model
-                    | {
-                        "sites": tuple(SiteRecord(**site) for site in model["sites"]),
-                        "flags": tuple(model["flags"]),
-                    }
-                ),
-                "corpus": CorpusRecord(
-                    **corpus
-                    | {
-                        "sources": tuple(corpus["sources"]),
-                        "window_hashes": tuple(corpus["window_hashes"]),
-                        "shard_texts": tuple(corpus["shard_texts"]),
-                    }
-                ),
-            }
+            model=manifest_json.model_record(values["model"]),
+            corpus=manifest_json.corpus_record(values["corpus"]),
+            settings=Settings.from_json(values["settings"]),
+            packages=manifest_json.packages(values["packages"]),
+            created=created,
+            threads=threads,
+            schema=values["schema"],
+            notes=notes,
         )
+
+
+def _refuse_unreadable(path: Path, schema: object) -> None:
+    if schema in READABLE and type(schema) is int:
+        return
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise RunError(
+            f"{path} has schema {schema}, this version of headscope reads up to {SCHEMA}; open it "
+            "with a newer headscope: pip install --upgrade headscope"
+        )
+    raise RunError(
+        f"{path} is no manifest of headscope: its schema is {str(schema)[:20]}; make a run with "
+        "analyze"
+    )
 
 
 def differences(one: Manifest, other: Manifest, *, corpus: bool) -> list[str]:

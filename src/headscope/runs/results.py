@@ -1,32 +1,38 @@
 """results.nc: the reduced arrays of a run, one netCDF group per attention stack."""
 
-import os
+import io
 from collections.abc import Mapping
 from pathlib import Path
 
+import h5netcdf
 import xarray as xr
+from xarray.backends import H5NetCDFStore
 
-from headscope.errors import RunError
+from headscope.errors import RunError, in_one_line
+from headscope.runs.files import write_whole
 
 FILE_NAME = "results.nc"
+
+MOST_BYTES = 1 << 34
+"""The arrays of a stack, unpacked. A small file can claim any size; 64 layers of 64 heads take a
+tenth of this."""
 
 
 def write_results(folder: Path, results: Mapping[str, xr.Dataset]) -> None:
     """Write the datasets of all stacks into one file, whole or not at all."""
-    temporary = folder / f".{FILE_NAME}.{os.getpid()}.part"
-    try:
-        for number, (stack, dataset) in enumerate(results.items()):
-            dataset.to_netcdf(
-                temporary,
-                group=stack,
-                mode="a" if number else "w",
-                engine="h5netcdf",
-                encoding={name: {"zlib": True, "complevel": 1} for name in dataset.data_vars},
+    # In memory first: HDF5 that runs out of disk takes the whole process with it.
+    buffer = io.BytesIO()
+    with h5netcdf.File(buffer, "w") as file:
+        for stack, dataset in results.items():
+            dataset.dump_to_store(
+                H5NetCDFStore(file, group=stack, mode="a"),
+                # With a checksum of every chunk: a flipped bit is an error, not another number.
+                encoding={
+                    name: {"zlib": True, "complevel": 1, "fletcher32": True}
+                    for name in dataset.data_vars
+                },
             )
-        temporary.replace(folder / FILE_NAME)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise RunError(f"cannot write {folder / FILE_NAME}: {error}; free space there") from error
+    write_whole(folder / FILE_NAME, buffer.getvalue())
 
 
 def read_results(folder: Path, stack: str) -> xr.Dataset:
@@ -39,8 +45,12 @@ def read_results(folder: Path, stack: str) -> xr.Dataset:
         )
     try:
         with xr.open_dataset(path, group=stack, engine="h5netcdf") as dataset:
+            if dataset.nbytes > MOST_BYTES:
+                raise ValueError(f"its arrays claim {dataset.nbytes >> 30} GiB")
             return dataset.load()
-    except (OSError, KeyError, ValueError) as error:
+    # A damaged file makes HDF5 and what is around it raise almost anything.
+    except Exception as error:
         raise RunError(
-            f"{path} cannot be read: {error}; delete it and run the same analyze command again"
+            f"{path} cannot be read: {in_one_line(error)}; delete it and run the same analyze "
+            "command again"
         ) from error

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from headscope.errors import RunError, in_one_line
-from headscope.runs.files import read_json, sha256_of, write_whole
+from headscope.runs.checked_tables import is_unchanged
+from headscope.runs.files import read_json, write_whole
 from headscope.runs.left_out import LeftOut
 
 FILES = ("parquet", "safetensors")
@@ -68,11 +69,8 @@ class ShardStore:
         try:
             receipt = read_json(self._path(number, "json"))
             self.left_out(number)
-            files = {kind: self._path(number, kind) for kind in FILES}
-            return all(
-                path.is_file() and sha256_of(path) == receipt[kind] for kind, path in files.items()
-            )
-        except (OSError, KeyError, RunError):
+            return all(is_unchanged(self._path(number, kind), receipt[kind]) for kind in FILES)
+        except (KeyError, RunError):
             return False
 
     def is_written(self, number: int) -> bool:
@@ -105,13 +103,13 @@ class ShardStore:
                 "files and run the same analyze command again"
             ) from error
 
-    def row_files(self, shard_texts: Sequence[int]) -> list[str]:
-        """The Parquet files of the shards that are there and have rows, in order."""
-        return [
-            str(self._path(number, "parquet"))
+    def row_files(self, shard_texts: Sequence[int]) -> dict[Path, str]:
+        """The Parquet files of the shards that are there and have rows, with their SHA-256."""
+        return {
+            self._path(number, "parquet"): str(read_json(self._path(number, "json")).get("parquet"))
             for number, texts in enumerate(shard_texts)
             if self.is_written(number) and len(self.left_out(number)) < texts
-        ]
+        }
 
     def _path(self, number: int, suffix: str) -> Path:
         return self.folder / f"{number:05d}.{suffix}"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 
-from anyio import to_thread
+from anyio import fail_after, to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -19,6 +19,8 @@ from headscope.viewer.payload import viewer_payload
 
 MOST_BYTES = 64 * 1024
 """Of a request."""
+LONGEST_S = 10
+"""That a request may take to arrive."""
 
 SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -74,6 +76,27 @@ async def _question(request: Request) -> tuple[str, str]:
     # A page of another site can send plain forms, but not JSON.
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
         raise RefusedError(415, "send JSON: a model and a text")
+    try:
+        with fail_after(LONGEST_S):
+            body = await _body(request)
+    except TimeoutError as error:
+        raise RefusedError(408, f"the text did not arrive within {LONGEST_S} s") from error
+    try:
+        values = json.loads(body)
+        model, text = values["model"], values["text"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RefusedError(400, "send JSON: a model and a text") from error
+    if not isinstance(model, str) or not isinstance(text, str) or not _is_unicode(text):
+        raise RefusedError(400, "model and text: must be text")
+    return model, text
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text can be written down: JSON can spell halves of characters, which cannot."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+async def _body(request: Request) -> bytes:
     body = b""
     async for piece in request.stream():
         body += piece
@@ -81,14 +104,7 @@ async def _question(request: Request) -> tuple[str, str]:
             raise RefusedError(
                 413, f"the text is too long: at most {MOST_BYTES // 1024} kB; shorten it"
             )
-    try:
-        values = json.loads(body)
-        model, text = values["model"], values["text"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise RefusedError(400, "send JSON: a model and a text") from error
-    if not isinstance(model, str) or not isinstance(text, str):
-        raise RefusedError(400, "model and text: must be text")
-    return model, text
+    return body
 
 
 def _answer(desk: ModelDesk, question: tuple[str, str]) -> Response:

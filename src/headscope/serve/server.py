@@ -8,6 +8,8 @@ from headscope.errors import SettingsError
 from headscope.serve.local_models import local_models
 
 HOST = "127.0.0.1"
+MOST_CONNECTIONS = 64
+"""At once; others are told that it is busy."""
 
 
 def serve(
@@ -45,7 +47,13 @@ def serve(
     app = make_app(ModelDesk(offered, max_tokens=max_tokens))
     with _listen(port) as listener:
         on_start(f"http://{HOST}:{listener.getsockname()[1]}/")
-        config = uvicorn.Config(app, log_level="warning", server_header=False)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            server_header=False,
+            limit_concurrency=MOST_CONNECTIONS,
+            timeout_keep_alive=5,
+        )
         with suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
             uvicorn.Server(config).run(sockets=[listener])
 

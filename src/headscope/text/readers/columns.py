@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.errors import CorpusError
+from headscope.errors import CorpusError, in_one_line
 from headscope.text.document import Document
+from headscope.text.readers.source_file import MAX_TEXT_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Columns:
         present = list(present)
         for name in self.names():
             if name not in present:
-                listed = ", ".join(repr(column) for column in present[:20]) or "none at all"
+                listed = ", ".join(repr(column[:40]) for column in present[:20]) or "none at all"
                 raise CorpusError(f"{where} has no column {name!r}; its columns are: {listed}")
 
     def document(self, row: Mapping[str, Any], *, where: str, default_id: str) -> Document:
@@ -41,14 +42,28 @@ class Columns:
                 f"{where}: column {self.text!r} holds {type(text).__name__}, not text; "
                 "name the column that holds the text"
             )
-        _refuse_lone_surrogates(text, where)
+        if len(text) > MAX_TEXT_BYTES:
+            raise CorpusError(
+                f"{where}: a text of more than {MAX_TEXT_BYTES >> 20} MiB; divide it into documents"
+            )
         given_id = row[self.id] if self.id else None
         label = row[self.label] if self.label else None
-        return Document(
-            id=default_id if given_id is None else str(given_id),
+        document = Document(
+            id=default_id if given_id is None else _as_text(given_id, where),
             text=text,
-            label=None if label is None else str(label),
+            label=None if label is None else _as_text(label, where),
         )
+        for part in (document.text, document.id, document.label or ""):
+            _refuse_lone_surrogates(part, where)
+        return document
+
+
+def _as_text(value: object, where: str) -> str:
+    """A name as text, whatever kind of value the table holds."""
+    try:
+        return str(value)
+    except ValueError as error:  # a whole number of thousands of digits
+        raise CorpusError(f"{where}: {in_one_line(error)}; name another column") from error
 
 
 def _refuse_lone_surrogates(text: str, where: str) -> None:

@@ -1,6 +1,5 @@
 """Parquet: one document a row, read batch by batch."""
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from typing import IO
@@ -14,6 +13,8 @@ from headscope.text.readers.columns import Columns
 from headscope.text.readers.source_file import SourceFile, refuse_damage
 
 _ROWS_AT_ONCE = 256
+MAX_UNPACKED_BYTES = 1 << 34
+"""What a gzipped file may fill of the disk. Bounds what a gzip bomb can do."""
 
 
 def read_parquet(source: SourceFile, columns: Columns) -> Iterator[Document]:
@@ -41,12 +42,16 @@ def _read(stream: IO[bytes], source: SourceFile, columns: Columns) -> Iterator[D
         or pa.types.is_null(values)
     ):
         raise CorpusError(
-            f"{source.name}: column {columns.text!r} holds {kind}, not text; "
-            f"its columns are: {', '.join(map(repr, schema.names[:20]))}"
+            f"{source.name}: column {columns.text!r} holds {str(kind)[:200]}, not text; "
+            f"its columns are: {', '.join(repr(name[:40]) for name in schema.names[:20])}"
         )
+    # A text that is repeated many times may be in the file once: it stays once in memory.
+    strings = [name for name in columns.names() if pa.types.is_string(schema.field(name).type)]
+    parquet = pq.ParquetFile(stream, metadata=parquet.metadata, read_dictionary=strings)
     number = 0
     for batch in parquet.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns.names()):
-        for row in batch.to_pylist():
+        for place in range(batch.num_rows):
+            row = {name: batch.column(name)[place].as_py() for name in batch.schema.names}
             number += 1
             where = f"{source.name} row {number}"
             yield columns.document(row, where=where, default_id=f"{source.name}:{number}")
@@ -58,6 +63,13 @@ def _seekable(source: SourceFile) -> IO[bytes]:
         return source.path.open("rb")
     copy = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
     with source.open() as stream:
-        shutil.copyfileobj(stream, copy)
+        while piece := stream.read(1 << 20):
+            copy.write(piece)
+            if copy.tell() > MAX_UNPACKED_BYTES:
+                copy.close()
+                raise CorpusError(
+                    f"{source.name} unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB; unpack it "
+                    "yourself if you trust it: Parquet is compressed inside"
+                )
     copy.seek(0)
     return copy

@@ -1,0 +1,41 @@
+"""The subject of all faults, and a table at the end: what was tried, how often, and what was lost.
+
+make test-faults
+"""
+
+from collections import Counter
+
+import pytest
+
+from tests.faults.subject import Subject, make_subject
+
+TRIED: Counter[str] = Counter()
+LOST: Counter[str] = Counter()
+
+
+@pytest.fixture(scope="session")
+def subject(tmp_path_factory) -> Subject:
+    return make_subject(tmp_path_factory.mktemp("subject"))
+
+
+@pytest.fixture(scope="session")
+def undisturbed(subject, tmp_path_factory):
+    """The run of the subject to which nothing happened. Only to be read."""
+    return subject.analyse(tmp_path_factory.mktemp("undisturbed") / "run")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    marker = item.get_closest_marker("fault")
+    if marker is not None and call.when == "call" and not report.skipped:
+        TRIED[marker.args[0]] += 1
+        LOST[marker.args[0]] += report.failed
+
+
+def pytest_terminal_summary(terminalreporter):
+    if TRIED:
+        terminalreporter.section("faults")
+        terminalreporter.write_line("| fault | runs | losses |\n| --- | --- | --- |")
+        for fault, runs in TRIED.items():
+            terminalreporter.write_line(f"| {fault} | {runs} | {LOST[fault]} |")

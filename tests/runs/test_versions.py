@@ -1,0 +1,81 @@
+"""Runs of every version of the format, kept for ever: each opens, or says what to do."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import headscope as hs
+from headscope.errors import RunError
+from headscope.runs.manifest import READABLE, SCHEMA
+from tests.compare.tiny_bert import TEXTS, loaded, tiny_bert
+from tests.runs.keep_run import KEPT
+
+
+def test_a_run_of_every_version_is_kept():
+    kept = sorted(path.name for path in KEPT.iterdir())
+    assert kept == [f"schema-{version}" for version in range(1, SCHEMA + 1)]
+
+
+@pytest.mark.parametrize("version", READABLE)
+def test_a_run_of_an_older_version_opens(version):
+    """Its own rows are the oracle for what its results say."""
+    run = hs.open_run(KEPT / f"schema-{version}")
+    assert run.manifest.schema == version
+    assert run.left_out == []
+    rows = run.rows().to_table().to_pandas()
+    summed = rows.groupby(["layer", "head"])[["distance_sum", "pairs"]].sum()
+    expected = summed["distance_sum"] / summed["pairs"]
+    np.testing.assert_allclose(run.heads["mean_distance"], expected)
+    assert run.windows().count_rows() == len(set(rows["text"]))
+    assert run.text_table("encoder", ["pairs"]).texts == run.manifest.corpus.windows
+
+
+def test_runs_of_two_versions_can_be_merged(tmp_path):
+    folders = [KEPT / f"schema-{version}" for version in READABLE]
+    merged = hs.merge(folders, tmp_path / "merged", report=False)
+    assert merged.manifest.schema == SCHEMA
+
+
+def test_going_on_with_a_run_of_an_older_version_is_refused(tmp_path, monkeypatch):
+    """Its new shards would be of another version than its manifest says."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(KEPT / "schema-1", "run")
+    (tmp_path / "texts").mkdir()
+    for number, text in enumerate(TEXTS):
+        (tmp_path / "texts" / f"{number}.txt").write_text(text)
+    with pytest.raises(RunError, match=r"schema: 1 / 2.*choose another --out"):
+        hs.analyze(
+            loaded(tiny_bert()),
+            "texts",
+            out="run",
+            window=16,
+            min_tokens=4,
+            shard_windows=8,
+            nulls=0,
+            minimal=True,
+            report=False,
+            progress=False,
+        )
+
+
+@pytest.mark.parametrize(
+    ("schema", "advice"),
+    [
+        (SCHEMA + 1, "pip install --upgrade headscope"),
+        (99, "open it with a newer headscope"),
+        (0, "is no manifest"),
+        (-1, "is no manifest"),
+        ("1", "is no manifest"),
+        (True, "is no manifest"),
+        (1.0, "is no manifest"),
+        (None, "is no manifest"),
+    ],
+)
+def test_other_versions_say_what_to_do(tmp_path, schema, advice):
+    shutil.copytree(KEPT / f"schema-{SCHEMA}", tmp_path / "run")
+    path = tmp_path / "run" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": schema}))
+    with pytest.raises(RunError, match=advice):
+        hs.open_run(tmp_path / "run")
