@@ -39,7 +39,8 @@ def analyse(arguments: argparse.Namespace, workers: list[str]) -> Timing:
         *("--texts", str(arguments.texts), "--shard-windows", str(arguments.shard_windows)),
         *workers,
     ]
-    environment = os.environ | {"OMP_NUM_THREADS": str(CORES)}
+    # Ray starts its workers at niceness 15: beside other work, that would be what is measured.
+    environment = os.environ | {"OMP_NUM_THREADS": str(CORES), "RAY_worker_niceness": "0"}
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
     lines = [json.loads(line) for line in (folder / "run" / "log.jsonl").read_text().splitlines()]
     shutil.rmtree(folder)

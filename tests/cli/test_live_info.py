@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 
 from headscope.journal import Journal
 from headscope.runs.lock import only_writer
@@ -16,6 +17,7 @@ def test_info_shows_how_far_a_live_run_is(command, demo_run, tmp_path):
         journal.keep_in(out)
         journal.stage("texts", total=12, done=2)
         journal.say("worker 7 was lost", kind="worker lost")
+        time.sleep(0.02)
         journal.advance(4)
         text = command("info", out)
         facts = json.loads(command("info", out, "--json").out)
