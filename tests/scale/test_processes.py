@@ -54,9 +54,10 @@ def test_workers_end_with_the_process_that_started_them(workload, tmp_path):
 
 
 @pytest.mark.long
-def test_ctrl_c_ends_workers_at_once_and_going_on_gives_the_same(workload, single, tmp_path):
+@pytest.mark.parametrize("on", ["local", "ray"])
+def test_ctrl_c_ends_workers_at_once_and_going_on_gives_the_same(workload, single, tmp_path, on):
     out = tmp_path / "run"
-    process = workload.start(out, workers=2)
+    process = workload.start(out, workers=2, on=on)
     wait_for_shards(out, 1, process)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
