@@ -48,13 +48,13 @@ def damaged_copy(undisturbed, tmp_path):
 
 
 @pytest.mark.fault("a file of the run cut, zeroed, deleted, or with a bit flipped")
-@pytest.mark.parametrize("seed", moments(1, 24))
+@pytest.mark.parametrize("seed", moments(1, 8))
 def test_a_damaged_run_is_made_whole(subject, undisturbed, damaged_copy, seed):
     chance = random.Random(seed)
     name = FILES[seed % len(FILES)]
     before = (damaged_copy / name).read_bytes()
     damage(damaged_copy / name, chance)
-    _, said = subject.run(damaged_copy)
+    said = subject.run(damaged_copy)
     assert said.code == 0, said.err
     run = hs.open_run(damaged_copy)
     assert_same_results(run, undisturbed)
