@@ -7,22 +7,26 @@ same call is made again: shards that are there are not done twice, and nothing e
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from headscope.describe_run import describe_run
 from headscope.errors import RunError, SettingsError
+from headscope.journal import Journal
 from headscope.measure_examples import measure_examples
-from headscope.measure_run import measure_missing_shards
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
 from headscope.prepare import CorpusRequest, corpus_hash, prepare_windows, windows_are_whole
-from headscope.progress import Progress, ProgressBars
+from headscope.progress import Progress, ProgressBars, SeveralProgresses
 from headscope.run import Run
+from headscope.runs.live import LOG_NAME
 from headscope.runs.lock import only_writer
 from headscope.runs.manifest import Manifest, differences
+from headscope.scale.measure_shards import measure_shards
+from headscope.scale.plan import Place, WorkPlan
 from headscope.settings import PairRule, Settings, SimilarityVariant
 from headscope.untrained import measure_untrained
 
@@ -55,6 +59,13 @@ def analyze(
     allow_pickle: bool = False,
     trust_remote_code: bool = False,
     progress: bool | Progress = True,
+    on: Place = "local",
+    workers: int | None = None,
+    threads: int | None = None,
+    address: str | None = None,
+    gpus_per_worker: float = 0.0,
+    via: str | None = None,
+    log: str | Path | None = None,
 ) -> Run:
     """The run that measures every head of a model over a corpus.
 
@@ -64,7 +75,12 @@ def analyze(
     leaves out the sweep, the permutations and the other variants of similarity; `report` False the
     page. An unfinished run of the same model, corpus and settings in `out` is resumed; another run
     there is refused.
+
+    `workers` processes measure side by side, the cores shared out; `on="ray"` has it done by Ray,
+    started here or reached at `address` (see docs/scale.md). `log` names a file for a line of JSON
+    about everything that happens; the run folder has one in any case.
     """
+    plan = WorkPlan(on, workers, threads, address, gpus_per_worker, via)
     settings = Settings(
         window_tokens=window,
         min_tokens=min_tokens,
@@ -88,7 +104,10 @@ def analyze(
         tuple(str(source) for source in sources), texts, text_column, id_column, label_column
     )
     with ExitStack() as stack:
-        bars = ProgressBars() if progress is True else progress or Progress()
+        journal = Journal(log)
+        bars = SeveralProgresses(
+            ProgressBars() if progress is True else progress or Progress(), journal
+        )
         stack.enter_context(bars)
         bars.stage("loading the model", total=1)
         loaded = (
@@ -106,7 +125,9 @@ def analyze(
         folder = Path(out) if out is not None else default_folder(loaded.name, request)
         _refuse_foreign_folder(folder)
         stack.enter_context(only_writer(folder))
-        run = _analyze(loaded, request, settings, nulls, folder, bars)
+        journal.keep_in(folder)
+        trust = {"allow_pickle": allow_pickle, "trust_remote_code": trust_remote_code}
+        run = _analyze(loaded, request, settings, nulls, folder, plan, trust, bars)
         if report:
             bars.stage("writing the report", total=1)
             run.report()
@@ -120,13 +141,14 @@ def _analyze(
     settings: Settings,
     nulls: int,
     folder: Path,
+    plan: WorkPlan,
+    trust: Mapping[str, bool],
     bars: Progress,
 ) -> Run:
     sites = model.sites_of(settings.layers)
-    manifest = _manifest(model, request, settings, sites, folder, bars)
+    manifest = _manifest(model, request, settings, sites, folder, plan, bars)
     run = Run(folder, manifest)
-    bars.stage("texts", total=manifest.corpus.windows)
-    measure_missing_shards(run, model, sites, bars)
+    measure_shards(run, model, sites, plan, bars, **trust)
     if nulls:
         measure_untrained(run, model, sites, nulls, bars)
     bars.stage("reducing", total=1)
@@ -142,6 +164,7 @@ def _manifest(
     settings: Settings,
     sites: Sequence[AttentionSite],
     folder: Path,
+    plan: WorkPlan,
     bars: Progress,
 ) -> Manifest:
     """The manifest in the folder, if it is of this very run; otherwise a new one."""
@@ -162,7 +185,8 @@ def _manifest(
                 "another --out"
             )
         return there
-    manifest = describe_run(model, corpus, settings, sites)
+    threads = plan.threads_for(len(corpus.shard_texts))
+    manifest = replace(describe_run(model, corpus, settings, sites), threads=threads)
     manifest.write(folder)
     return manifest
 
@@ -208,7 +232,7 @@ def _refuse_foreign_folder(folder: Path) -> None:
     foreign = sorted(
         entry.name
         for entry in folder.iterdir()
-        if entry.name not in ("windows", ".lock") and not entry.name.endswith(".part")
+        if entry.name not in ("windows", ".lock", LOG_NAME) and not entry.name.endswith(".part")
     )
     if foreign:
         raise RunError(

@@ -50,3 +50,9 @@ class MeasurementError(HeadscopeError):
     """The model gave numbers that cannot be measured (NaN or infinity)."""
 
     exit_code = 1
+
+
+class WorkerError(HeadscopeError):
+    """Workers that die again and again, or never begin."""
+
+    exit_code = 1

@@ -1,6 +1,7 @@
-"""The shards of a run that are not there yet, measured and written one by one."""
+"""One shard of a run, measured and written; and which shards are still to do."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from headscope.measure_windows import measure_windows
 from headscope.models.loaded import LoadedModel
@@ -9,33 +10,68 @@ from headscope.prepare import read_windows
 from headscope.progress import Progress
 from headscope.run import Run
 from headscope.runs.left_out import LeftOut
+from headscope.runs.shards import Shard
 
 NAMED = 5
 """Texts that are named when a shard leaves them out; the run itself has them all."""
 
 
-def measure_missing_shards(
-    run: Run, model: LoadedModel, sites: Sequence[AttentionSite], bars: Progress
+def measure_here(
+    run: Run,
+    model: LoadedModel,
+    sites: Sequence[AttentionSite],
+    numbers: Sequence[int],
+    bars: Progress,
 ) -> None:
-    """Do what is missing, and what is there but damaged; `bars` is told of every text."""
-    corpus, settings = run.manifest.corpus, run.manifest.settings
-    shards = range(run.manifest.shards)
-    missing = [number for number in shards if not run.shards.is_whole(number)]
-    bars.advance(sum(corpus.shard_texts[number] for number in shards if number not in missing))
-    for number in missing:
-        if run.shards.is_written(number):
-            bars.say(f"shard {number} of {run.folder} is damaged and done again")
-        windows = read_windows(run.folder, number, corpus.window_hashes[number])
-        shard = measure_windows(
-            model,
-            windows,
-            settings,
-            sites=sites,
-            first_text=sum(corpus.shard_texts[:number]),
-            on_texts=bars.advance,
+    """Measure some shards in this process, one by one; `bars` is told of every text."""
+    for number in numbers:
+        begun = time.monotonic()
+        shard = measure_shard(run, model, sites, number, on_texts=bars.advance)
+        bars.note(
+            "shard",
+            number=number,
+            texts=run.manifest.corpus.shard_texts[number],
+            seconds=time.monotonic() - begun,
         )
-        run.shards.write(number, shard)
         say_left_out(shard.left_out, bars)
+
+
+def missing_shards(run: Run, bars: Progress) -> list[int]:
+    """The numbers of the shards that are still to do; `bars` is told of damaged ones."""
+    missing = [number for number in range(run.manifest.shards) if not run.shards.is_whole(number)]
+    for number in filter(run.shards.is_written, missing):
+        bars.say(f"shard {number} of {run.folder} is damaged and done again", kind="damaged shard")
+    return missing
+
+
+def texts_done(run: Run, missing: Sequence[int]) -> int:
+    """The texts of the shards that are not missing."""
+    corpus = run.manifest.corpus
+    return corpus.windows - sum(corpus.shard_texts[number] for number in missing)
+
+
+def measure_shard(
+    run: Run,
+    model: LoadedModel,
+    sites: Sequence[AttentionSite],
+    number: int,
+    on_texts: Callable[[int], None] = lambda texts: None,
+) -> Shard:
+    """One shard, after it was written to the run folder. `on_texts` hears how many texts are done.
+
+    Any process that sees the folder may do this, for any shard, at any time, even twice.
+    """
+    corpus = run.manifest.corpus
+    shard = measure_windows(
+        model,
+        read_windows(run.folder, number, corpus.window_hashes[number]),
+        run.manifest.settings,
+        sites=sites,
+        first_text=sum(corpus.shard_texts[:number]),
+        on_texts=on_texts,
+    )
+    run.shards.write(number, shard)
+    return shard
 
 
 def say_left_out(left_out: Sequence[LeftOut], bars: Progress) -> None:

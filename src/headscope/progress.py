@@ -1,5 +1,6 @@
 """Progress of anything that takes more than a few seconds, on standard error."""
 
+from contextlib import ExitStack
 from types import TracebackType
 
 from rich.console import Console
@@ -37,8 +38,11 @@ class Progress:
     def advance(self, steps: int = 1) -> None:
         """Some steps of the stage are done."""
 
-    def say(self, message: str) -> None:
+    def say(self, message: str, kind: str = "remark") -> None:
         """Something happened that people should know of, though the run goes on."""
+
+    def note(self, event: str, **facts: object) -> None:
+        """Something happened that only a log need know of."""
 
 
 class ProgressBars(Progress):
@@ -86,10 +90,51 @@ class ProgressBars(Progress):
         if self._task is not None:
             self._bars.advance(self._task, steps)
 
-    def say(self, message: str) -> None:
+    def say(self, message: str, kind: str = "remark") -> None:
         """A line of its own, above the bars."""
         line = f"headscope: {' '.join(message.split())}"
         self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+class SeveralProgresses(Progress):
+    """Tells all of several what it is told. They are opened and closed with it."""
+
+    def __init__(self, *told: Progress) -> None:
+        self._told = told
+        self._opened = ExitStack()
+
+    def __enter__(self) -> "SeveralProgresses":
+        for progress in self._told:
+            self._opened.enter_context(progress)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._opened.__exit__(kind, error, traceback)
+
+    def stage(self, name: str, total: int | None = None, done: int = 0) -> None:
+        """Begin a stage everywhere."""
+        for progress in self._told:
+            progress.stage(name, total, done)
+
+    def advance(self, steps: int = 1) -> None:
+        """Go on everywhere."""
+        for progress in self._told:
+            progress.advance(steps)
+
+    def say(self, message: str, kind: str = "remark") -> None:
+        """Say it everywhere."""
+        for progress in self._told:
+            progress.say(message, kind)
+
+    def note(self, event: str, **facts: object) -> None:
+        """Note it everywhere."""
+        for progress in self._told:
+            progress.note(event, **facts)
 
 
 class _Rate(ProgressColumn):

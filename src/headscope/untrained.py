@@ -14,7 +14,7 @@ import numpy as np
 
 from headscope.describe_run import describe_run
 from headscope.errors import RunError
-from headscope.measure_run import measure_missing_shards
+from headscope.measure_run import measure_here
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
 from headscope.prepare import read_windows_at, windows_are_whole, write_windows
@@ -54,7 +54,7 @@ def measure_untrained(
             untrained, _write(run, windows, folder), run.manifest.settings, sites
         )
         null = Run(folder, replace(manifest, created=run.manifest.created))
-        measure_missing_shards(null, untrained, sites, bars)
+        measure_here(null, untrained, sites, range(null.manifest.shards), bars)
         null.reduce()
         # The manifest comes last: a null that was cut short does not count.
         null.manifest.write(folder)

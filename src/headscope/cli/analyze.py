@@ -78,6 +78,36 @@ def analyze_command(
     batch_tokens: Annotated[
         int, typer.Option(help="Tokens that go through the model at once.")
     ] = 2048,
+    shard_windows: Annotated[
+        int, typer.Option(help="Texts of a shard, the piece of work that a worker takes.")
+    ] = 512,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes (with --on ray: actors) that share out the cores."),
+    ] = None,
+    on: Annotated[
+        str, typer.Option(help="local, or ray: on a Ray cluster, or a Ray started here.")
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="Of the Ray cluster: auto, or HOST:PORT.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads of a worker; by default the cores shared out.")
+    ] = None,
+    gpus_per_worker: Annotated[
+        float, typer.Option(help="GPUs that Ray sets aside for a worker, such as 1 or 0.5.")
+    ] = 0.0,
+    via: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Store of fsspec (s3://...) for Ray workers that do not see the run folder.",
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Append a line of JSON for everything that happens."),
+    ] = None,
     report: Annotated[
         bool, typer.Option("--report/--no-report", help="Whether to write report.html.")
     ] = True,
@@ -94,6 +124,7 @@ def analyze_command(
     """
     from headscope.analyze import analyze
     from headscope.cli.tables import print_findings
+    from headscope.scale.plan import place
 
     try:
         run = analyze(
@@ -115,6 +146,14 @@ def analyze_command(
             id_column=id_column,
             label_column=label_column,
             batch_tokens=batch_tokens,
+            shard_windows=shard_windows,
+            workers=workers,
+            on=place(on),
+            address=address,
+            threads=threads,
+            gpus_per_worker=gpus_per_worker,
+            via=via,
+            log=log,
             dtype=dtype,
             device=device,
             allow_pickle=allow_pickle,

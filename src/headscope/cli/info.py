@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,8 @@ import typer
 
 from headscope.cli.options import Json
 from headscope.runs.left_out import count_kinds
+from headscope.runs.live import live_state
+from headscope.runs.lock import is_being_written
 
 
 def info_command(
@@ -39,7 +42,7 @@ def _facts(folder: Path, run: Any) -> dict[str, str]:
     shards = f"{run.shards_done} of {manifest.shards} shards"
     return {
         "run": str(folder),
-        "state": "finished" if run.finished else f"unfinished ({shards}); analyze again to go on",
+        **_state(folder, run, shards),
         "model": f"{model.name} ({model.architecture}, {model.dtype} on {model.device})",
         "heads": ", ".join(
             f"{stack}: {len(sites)} layers x {max(site.heads for site in sites)} heads"
@@ -55,3 +58,36 @@ def _facts(folder: Path, run: Any) -> dict[str, str]:
         "packages": ", ".join(f"{name} {number}" for name, number in manifest.packages.items()),
         "left out": f"{count_kinds(run.left_out)} texts",
     }
+
+
+def _state(folder: Path, run: Any, shards: str) -> dict[str, str]:
+    """Whether the run is finished, under way (and how far) or broken off, and what went wrong."""
+    live = live_state(folder)
+    state = "finished" if run.finished else f"unfinished ({shards}); analyze again to go on"
+    if not is_being_written(folder) or live is None:
+        facts = {"state": state}
+    else:
+        of_total = "" if live.total is None else f" of {live.total}"
+        facts = {
+            "state": f"running: {live.stage}, {live.done}{of_total}",
+            "last sign of life": live.last_sign.isoformat(timespec="seconds"),
+        }
+        if live.left is not None and live.end is not None and live.rate is not None:
+            facts["rate"] = f"{live.rate:.3g} a second"
+            facts["left"] = f"about {_rounded(live.left)}"
+            facts["estimated end"] = live.end.isoformat(timespec="seconds")
+    if live is not None:
+        facts["failures"] = (
+            ", ".join(f"{number} {kind}" for kind, number in sorted(live.failures.items()))
+            or "none"
+        )
+    return facts
+
+
+def _rounded(time_left: timedelta) -> str:
+    """A time in the unit that people would use."""
+    seconds = time_left.total_seconds()
+    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} seconds"

@@ -48,7 +48,7 @@ class LoadedModel:
         self.path = path
         self.revision = revision
         self.modality: Modality = modality_of(model)
-        self._projection = projection
+        self.projection = projection
         self._options = _forward_options(model)
         probe = probe_of(model)
         # Quiet, since a family outside the interface logs that it was asked to change.
@@ -232,7 +232,7 @@ class LoadedModel:
             fresh.to(self.device),
             self.tokenizer,
             name=f"{self.name} (untrained, seed {seed})",
-            projection=self._projection,
+            projection=self.projection,
         )
 
     def _run(self, inputs: Inputs) -> object:

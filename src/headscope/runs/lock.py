@@ -2,9 +2,11 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from headscope.errors import RunError, StorageError
 
@@ -26,7 +28,7 @@ def only_writer(folder: Path) -> Iterator[None]:
         ) from error
     with file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(file)
         except BlockingIOError as error:
             raise RunError(
                 f"another process is writing to {folder}; wait for it, or choose another --out"
@@ -39,3 +41,25 @@ def only_writer(folder: Path) -> Iterator[None]:
         for remains in folder.rglob(".*.part"):
             remains.unlink(missing_ok=True)
         yield
+
+
+def is_being_written(folder: Path) -> bool:
+    """Whether some process of this machine holds the run folder for writing, at this moment."""
+    try:
+        with (folder / ".lock").open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _lock(file: IO[str]) -> None:
+    """Take the lock; who only looks whether it is held, holds it for less than a moment."""
+    for _ in range(3):
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,1 @@
+"""Who measures which shard: this process, local processes, or the actors of a Ray cluster."""

@@ -1,0 +1,16 @@
+"""The run that workers are compared with: by a single process, on one thread."""
+
+import pytest
+
+from tests.scale.subject import Subject
+
+
+@pytest.fixture(scope="session")
+def workload(tmp_path_factory) -> Subject:
+    return Subject.make(tmp_path_factory.mktemp("workload"))
+
+
+@pytest.fixture(scope="session")
+def single(workload, tmp_path_factory):
+    """Only to be read."""
+    return workload.analyse(tmp_path_factory.mktemp("single") / "run")
