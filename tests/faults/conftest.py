@@ -29,6 +29,12 @@ def undisturbed(subject, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def undisturbed_with_nulls(subject, tmp_path_factory):
+    """The same with untrained models."""
+    return subject.analyse(tmp_path_factory.mktemp("with nulls") / "run", nulls=4)
+
+
+@pytest.fixture(scope="session")
 def work_s(undisturbed) -> float:
     """How long that took, from its first file to its last."""
     files = [path for path in undisturbed.folder.rglob("*") if path.is_file()]

@@ -4,6 +4,7 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import headscope as hs
 from tests.compare.tiny_bert import TEXTS, tiny_bert, tokenizer_of_all
@@ -12,10 +13,10 @@ from tests.faults.nursery import Child, Nursery
 SCRIPT = """
 import sys, headscope as hs
 from headscope.errors import HeadscopeError
-model, corpus, out, report = sys.argv[1:]
+model, corpus, out, report, nulls = sys.argv[1:]
 try:
-    hs.analyze(model, corpus, out=out, window=32, min_tokens=4, shard_windows=2, nulls=4,
-        minimal=True, report=report == "report")
+    hs.analyze(model, corpus, out=out, window=32, min_tokens=4, shard_windows=2,
+        nulls=int(nulls), minimal=True, report=report == "report")
 except HeadscopeError as error:
     print(f"{type(error).__name__}: {error}", file=sys.stderr)
     sys.exit(error.exit_code)
@@ -38,20 +39,20 @@ class Subject:
     corpus: Path
     nursery: Nursery
 
-    def start(self, out: Path, *, before: str = "", report: bool = False) -> Child:
+    def start(self, out: Path, *, before: str = "", report: bool = False, nulls: int = 0) -> Child:
         """The analysis as a process; `before` is code that is run first in it."""
-        arguments = [self.model, self.corpus, out, "report" if report else "no report"]
+        arguments = [self.model, self.corpus, out, "report" if report else "no report", nulls]
         return self.nursery.start(before + SCRIPT, [str(argument) for argument in arguments])
 
-    def run(self, out: Path, *, before: str = "", report: bool = False) -> Said:
+    def run(self, out: Path, **options: Any) -> Said:
         """How the analysis ended."""
-        process = self.start(out, before=before, report=report)
+        process = self.start(out, **options)
         err = process.wait()
         return Said(process.code, err)
 
-    def analyse(self, out: Path, *, before: str = "", report: bool = False) -> hs.Run:
+    def analyse(self, out: Path, **options: Any) -> hs.Run:
         """The run, finished by a process of its own."""
-        said = self.run(out, before=before, report=report)
+        said = self.run(out, **options)
         assert said.code == 0, said.err
         return hs.open_run(out)
 

@@ -72,7 +72,6 @@ pathlib.Path.replace = replace
         "run/manifest.json",
         "shards/00003.safetensors",
         "shards/00003.json",
-        "nulls/untrained-1/manifest.json",
         "run/results.nc",
     ],
 )
@@ -84,6 +83,18 @@ def test_dying_at_the_worst_moment_of_every_file(subject, undisturbed, tmp_path,
     run = subject.analyse(out)
     assert_same_results(run, undisturbed)
     assert_nothing_half_written(run)
+
+
+@pytest.mark.long
+@pytest.mark.fault("death while the untrained models are measured")
+@pytest.mark.parametrize(
+    "moment", ["nulls/untrained-1/shards/00001.json", "nulls/untrained-2/manifest.json"]
+)
+def test_dying_among_the_untrained_models(subject, undisturbed_with_nulls, tmp_path, moment):
+    out = tmp_path / "run"
+    said = subject.run(out, before=DYING.format(moment=moment), nulls=4)
+    assert said.code == -signal.SIGKILL, said.err
+    assert_same_results(subject.analyse(out, nulls=4), undisturbed_with_nulls)
 
 
 CLOCK = """
