@@ -186,14 +186,7 @@ READINGS: list[Callable[[hs.Run], object]] = [
     lambda run: read_examples(run.folder),
     lambda run: [run.shards.read(number) for number in range(run.manifest.shards)],
 ]
-RESULT_def _read_log(run: hs.Run) -> None:
-    live = live_state(run.folder)
-    if live is not None:
-        str((live.left, live.end))
-
-
-READINGS: list[Callable[[hs.Run], object]] = [
-    _read_log,
+RESULT_READINGS: list[Callable[[hs.Run], object]] = [
     lambda run: run.heads,
     lambda run: run.layers,
     lambda run: run.roles,
