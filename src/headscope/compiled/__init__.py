@@ -37,7 +37,7 @@ _config.CACHE_DIR = _theirs or _cache_folder()
 try:
     from headscope.compiled import (
         best_cuts,
-        count_rows,
+        count_pairs,
         finish_text,
         layout,
         mass_and_cut,
@@ -51,7 +51,7 @@ finally:
 
 __all__ = [
     "best_cuts",
-    "count_rows",
+    "count_pairs",
     "finish_text",
     "layout",
     "mass_and_cut",

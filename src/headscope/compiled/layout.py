@@ -19,6 +19,10 @@ RULE_COLUMNS = 9
 """The columns of `Outputs.rules`."""
 
 
+BLOCK = 16
+"""Rows are padded to multiples of this: two vectors of eight numbers, or four of four."""
+
+
 class Texts(NamedTuple):
     """What is known of a batch of texts: the same for every head of a stack."""
 
@@ -56,8 +60,8 @@ class Outputs(NamedTuple):
     touched: Doubles  # b h t: pairs of the run's rule that touch a high-attention token
     half_distance: Doubles  # b h
     block_contrast: Doubles  # b h
-    own_sums: Doubles  # h n n, upper triangle
-    scaled_sums: Doubles  # h n n, upper triangle
+    own_sums: Doubles  # h n w, upper triangle; w is n rounded up to whole blocks
+    scaled_sums: Doubles  # h n w, upper triangle
     aligned_sums: Doubles  # h offset offset
     by_distance: Doubles  # h distance
     within_by_distance: Doubles  # h distance
@@ -68,18 +72,26 @@ class Outputs(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Work space of one head for the text it is at."""
+    """Work space of one head for the text it is at. Widths are those of a text, rounded up."""
 
-    profile: Doubles  # all, within a sentence, positive part, squares: by distance
-    scaled_row: Floats  # n
-    candidates: Floats  # the largest similarities so far, in no order, and work space behind
+    profile: Doubles  # all, within a sentence, positive part, squares: by BLOCK + distance
+    line: Floats  # w: a row of similarities; zero up to its own token, and where none is counted
+    scaled: Floats  # w: the same, scaled
+    scales: Floats  # w
+    sentences: Ints  # w: a token in no sentence has one of its own, below -1
+    tokens: Ints  # w: the same of identities
+    high: Truths  # w: whether a token has high attention
+    candidates: Floats  # the largest similarities so far, in no order
     best: Floats
     filled: Ints  # 1: how many candidates there are
     floor: Floats  # 1: what a candidate must reach
     rule_thresholds: Floats  # r
-    rule_distances: Ints  # r n
-    rule_elements: Ints  # r n
-    rule_counts: Ints  # r (pairs, sentence, token, mask)
-    own_pairs: Ints  # n: pairs that the run's own rule takes of each row
-    same_sentence: Ints  # n: 1, and 65536 more where the sentence is that of the row's token
-    same_token: Ints  # n: 65536 where the token is that of the row, 1 for high attention of either
+    lowest_first: Ints  # r: rules by threshold
+    pair_values: Floats  # the pairs found last
+    pair_rows: Ints  # unsigned, as the two below: numba then need not ask for places below zero
+    pair_columns: Ints
+    pair_classes: Ints  # place, in `lowest_first`, of the strictest rule that takes a pair
+    class_distances: Ints  # r n
+    class_elements: Ints  # r n
+    class_labels: Ints  # r: three counts in one number
+    class_counts: Ints  # r (pairs, sentence, token, mask)

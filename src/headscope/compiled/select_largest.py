@@ -1,67 +1,89 @@
-"""The k-th largest of many values, without sorting them (compiled)."""
+"""The largest of many values, without sorting them (compiled)."""
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_BINS = 256
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def largest(values: NDArray[np.floating], k: int, out: NDArray[np.floating]) -> int:
-    """How many values were written to `out`, in ascending order: the k largest, and maybe more.
-
-    So `out[written - m]` is the m-th largest for every m up to k. `values` is used up.
-    """
-    written = gather_largest(values, k, out)
-    out[:written].sort()
-    return written
+_MOST_GUESSES = 40
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def gather_largest(values: NDArray[np.floating], k: int, out: NDArray[np.floating]) -> int:
     """How many values were written to `out`, in no order: the k largest, and a few more.
 
-    Histograms narrow down the range in which the k-th lies, whatever the distribution. `values` is
-    used up as work space.
+    Guesses at a value that the k-th largest does not fall below, each checked by counting: the
+    compiler counts eight values at once. More than a few more come out where values are equal.
     """
-    taken = 0
-    left = len(values)
-    while True:
-        wanted = k - taken
-        if left <= wanted + wanted // 4 + 16:
+    low, high = _least_and_most(values)
+    floor, beyond = low, high
+    above_floor, above_beyond = len(values), 1
+    enough = k + k // 4 + 16
+    for guess in range(_MOST_GUESSES):
+        if above_floor <= enough or not floor < beyond:
             break
-        low, high = values[0], values[0]
-        for index in range(left):
-            low = min(low, values[index])
-            high = max(high, values[index])
-        if not low < high:
-            # All that is left is equal: any of them will do.
-            left = wanted
+        # Tails fall about exponentially; every third guess halves the range, whatever they do.
+        share = 0.5
+        if guess % 3 != 2:
+            share = np.log(above_floor / (1.1 * k + 4)) / np.log(above_floor / above_beyond)
+        between = np.float32(floor + min(max(share, 0.02), 0.98) * (beyond - floor))
+        if not floor < between < beyond:
             break
-        width = (high - low) / _BINS
-        scale = 1 / width if width > 0 else 0.0
-        counts = np.zeros(_BINS, dtype=np.int64)
-        for index in range(left):
-            counts[min(_BINS - 1, int((values[index] - low) * scale))] += 1
-        above = 0
-        chosen = _BINS - 1
-        while above + counts[chosen] < wanted:
-            above += counts[chosen]
-            chosen -= 1
-        if counts[chosen] == left:
-            # The values differ by less than the histogram can tell.
+        above = _count_from(values, between)
+        if above >= k:
+            floor, above_floor = between, above
+        else:
+            beyond, above_beyond = between, max(above, 1)
+    return _copy_from(values, floor, out)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def put_largest_first(values: NDArray[np.floating], k: int) -> float:
+    """The k-th largest value; the k largest are now the first k."""
+    first, last = 0, len(values) - 1
+    while first < last:
+        pivot = values[(first + last) // 2]
+        left, right = first, last
+        while left <= right:
+            while values[left] > pivot:
+                left += 1
+            while values[right] < pivot:
+                right -= 1
+            if left <= right:
+                values[left], values[right] = values[right], values[left]
+                left += 1
+                right -= 1
+        if k - 1 <= right:
+            last = right
+        elif k - 1 >= left:
+            first = left
+        else:
             break
-        kept = 0
-        for index in range(left):
-            place = min(_BINS - 1, int((values[index] - low) * scale))
-            if place > chosen:
-                out[taken] = values[index]
-                taken += 1
-            elif place == chosen:
-                values[kept] = values[index]
-                kept += 1
-        left = kept
-    for index in range(left):
-        out[taken + index] = values[index]
-    return taken + left
+    return values[k - 1]
+
+
+# Without NaN, the compiler may compare in any order.
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})
+def _least_and_most(values: NDArray[np.floating]) -> tuple[float, float]:
+    low, high = values[0], values[0]
+    for index in range(len(values)):
+        low = min(low, values[index])
+        high = max(high, values[index])
+    return low, high
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _count_from(values: NDArray[np.floating], floor: float) -> int:
+    count = np.int32(0)
+    for index in range(len(values)):
+        count += np.int32(1) if values[index] >= floor else np.int32(0)
+    return count
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _copy_from(values: NDArray[np.floating], floor: float, out: NDArray[np.floating]) -> int:
+    # Every value is written and most are written over: cheaper than a branch that nobody foresees.
+    written = 0
+    for value in values:
+        out[written] = value
+        written += np.int64(value >= floor)
+    return written

@@ -1,13 +1,14 @@
 """Some rows of a head's similarity matrix: summed, and sifted for the largest (compiled).
 
-Loops over a row are kept small and free of branches: the compiler then works on eight numbers at
-once.
+Loops over a row are small, free of branches and of lengths that are multiples of 16: the compiler
+then works on eight numbers at once, and nothing is left over for the end.
 """
 
 import numpy as np
 from numba import njit
 
 from headscope.compiled.layout import (
+    BLOCK,
     Doubles,
     Floats,
     Ints,
@@ -33,52 +34,60 @@ def sum_rows(
 ) -> None:
     """Add the rows from `first_row` on to all sums, and sift them for the largest.
 
-    `tile` holds similarities, its first column being token `first_row`. Columns of tokens that are
-    not counted are left with minus infinity.
+    `tile` holds similarities, its first column being token `first_row`.
     """
     end, counted, has_holes = texts.end_counted[text], texts.counted[text], texts.has_holes[text]
-    sentences, scales = texts.groups[0, text], layer.scales[text, head]
+    sentences, scales = scratch.sentences, scratch.scales
     own_sums, scaled_sums = outputs.own_sums[head], outputs.scaled_sums[head]
-    profile, room = scratch.profile, len(scratch.candidates) - len(scratch.scaled_row)
-    most = most_taken(text, texts)
+    line, profile = scratch.line, scratch.profile
+    width = len(line)
+    room = len(scratch.candidates) - width
     for place in range(tile.shape[0]):
         i = first_row + place
         if i >= end or not counted[i]:
             continue
-        row = tile[place, place + 1 : end - first_row]
+        similarities = tile[place, place + 1 : end - first_row]
+        begin = (i + 1) // BLOCK * BLOCK
+        line[begin : i + 1] = 0
+        line[i + 1 : end] = similarities
+        line[end:] = 0
         if has_holes:
-            _fill_holes(row, counted[i + 1 : end], 0)
+            _clear_holes(line[i + 1 : end], counted[i + 1 : end])
+        row = line[begin:]
+        # Distance 0 is at BLOCK: what lies before the row's own token adds zeros in front of it.
+        near, far = begin - i + BLOCK, width - i + BLOCK
         if layer.sum_own:
-            _add(row, own_sums[i, i + 1 : end])
+            _add(row, own_sums[i, begin:])
         if layer.sum_scaled:
-            scaled = scratch.scaled_row[: len(row)]
-            _scale(row, scaled, scales[i + 1 : end], scales[i])
-            _add(scaled, scaled_sums[i, i + 1 : end])
-        reach = end - i
-        _add_values(row, profile[0, 1:reach], profile[3, 1:reach])
-        _add_positive(row, profile[2, 1:reach])
+            _scale(row, scales[begin:], scales[i], scratch.scaled[begin:])
+            _add(scratch.scaled[begin:], scaled_sums[i, begin:])
+        _add_values(row, profile[0, near:far], profile[3, near:far])
+        _add_positive(row, profile[2, near:far])
         if sentences[i] >= 0:
-            _add_within(row, sentences[i + 1 : end], sentences[i], profile[1, 1:reach])
-        if has_holes:
-            _fill_holes(row, counted[i + 1 : end], -np.inf)
-        filled = _sift(row, scratch.floor[0], scratch.candidates, scratch.filled[0])
+            _add_within(row, sentences[begin:], sentences[i], profile[1, near:far])
+        filled = scratch.filled[0]
+        if has_holes or scratch.floor[0] > -np.inf:
+            filled = _sift(
+                similarities, counted[i + 1 : end], scratch.floor[0], scratch.candidates, filled
+            )
+        else:
+            scratch.candidates[filled : filled + len(similarities)] = similarities
+            filled += len(similarities)
         scratch.filled[0] = filled
         # Room for another row must be left.
         if filled > room:
-            _keep_largest(most, scratch)
+            _keep_largest(most_taken(text, texts), scratch)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def hide_uncounted(tile: Floats, first_row: int, text: int, texts: Texts) -> None:
-    """Leave a tile as `sum_rows` does, without summing again."""
-    end, counted = texts.end_counted[text], texts.counted[text]
-    if texts.has_holes[text]:
-        for place in range(tile.shape[0]):
-            _fill_holes(tile[place, : end - first_row], counted[first_row:end], -np.inf)
+def _clear_holes(row: Floats, counted: Truths) -> None:
+    for k in range(len(row)):
+        if not counted[k]:
+            row[k] = 0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _scale(row: Floats, scaled: Floats, scales: Floats, own: float) -> None:
+def _scale(row: Floats, scales: Floats, own: float, scaled: Floats) -> None:
     for k in range(len(row)):
         scaled[k] = row[k] * own * scales[k]
 
@@ -87,13 +96,6 @@ def _scale(row: Floats, scaled: Floats, scales: Floats, own: float) -> None:
 def _add(values: Floats, target: Doubles) -> None:
     for k in range(len(values)):
         target[k] += values[k]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _fill_holes(row: Floats, counted: Truths, filling: float) -> None:
-    for k in range(len(row)):
-        if not counted[k]:
-            row[k] = filling
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -119,12 +121,11 @@ def _add_within(row: Floats, sentences: Ints, sentence: int, total: Doubles) -> 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sift(row: Floats, floor: float, candidates: Floats, filled: int) -> int:
+def _sift(row: Floats, counted: Truths, floor: float, candidates: Floats, filled: int) -> int:
     """Keep what may be among the largest of the text; how many there are now."""
     for k in range(len(row)):
-        if row[k] >= floor and row[k] > -np.inf:
-            candidates[filled] = row[k]
-            filled += 1
+        candidates[filled] = row[k]
+        filled += (row[k] >= floor) & counted[k]
     return filled
 
 

@@ -99,19 +99,21 @@ def _measure(
 ) -> None:
     """Run the compiled passes over the products of some texts, or some rows, at a time."""
     n_texts, heads, n, _ = vectors.shape
-    # A caller with threads of its own gives torch one thread each: then so do we.
-    alone = torch.get_num_threads() == 1
-    together = TILE_NUMBERS // (heads * n * n)
+    together = min(n_texts, TILE_NUMBERS // (heads * n * n))
     if together >= 1:
-        measure = compiled.measure_texts_on_one_thread if alone else compiled.measure_texts
+        products = vectors.new_empty(together, heads, n, n)
         for first in range(0, n_texts, together):
             some = vectors[first : first + together]
-            measure((some @ some.mT).numpy(), first, texts, layer, outputs)
+            # One text at a time: then no operand has to be copied first.
+            for text, product in zip(some, products, strict=False):
+                torch.bmm(text, text.mT, out=product)
+            compiled.measure_texts(products[: len(some)].numpy(), first, texts, layer, outputs)
         return
     for text in range(n_texts):
         end = int(texts.end_counted[text])
         room = compiled.candidates_room(n, int(texts.taken[text][texts.is_top].max(initial=1)))
         scratch = compiled.new_scratch(heads, n, room, layer)
+        compiled.begin_tiles(text, texts, layer, scratch)
         for row, tile in _tiles(vectors[text], end):
             compiled.sum_tile(tile, row, text, texts, layer, outputs, scratch)
         compiled.finish_tile_sums(text, texts, layer, outputs, scratch)
@@ -189,15 +191,15 @@ def _numbers_taken(
 
 def _empty_outputs(texts: Texts, layer: Layer, settings: Settings) -> Outputs:
     n_texts, heads, n = layer.scales.shape
-    window = settings.window_tokens
+    window, width = settings.window_tokens, compiled.padded(n)
     return Outputs(
         rules=np.zeros((n_texts, heads, len(settings.rules), RULE_COLUMNS)),
         groups=np.zeros((n_texts, heads, 2, 2)),
         touched=np.zeros((n_texts, heads, len(layer.thresholds))),
         half_distance=np.zeros((n_texts, heads)),
         block_contrast=np.zeros((n_texts, heads)),
-        own_sums=np.zeros((heads, n, n) if layer.sum_own else (heads, 0, 0)),
-        scaled_sums=np.zeros((heads, n, n) if layer.sum_scaled else (heads, 0, 0)),
+        own_sums=np.zeros((heads, n, width) if layer.sum_own else (heads, 0, 0)),
+        scaled_sums=np.zeros((heads, n, width) if layer.sum_scaled else (heads, 0, 0)),
         aligned_sums=np.zeros((heads, 2 * ALIGNED_TOKENS, 2 * ALIGNED_TOKENS)),
         by_distance=np.zeros((heads, window)),
         within_by_distance=np.zeros((heads, window)),
@@ -285,12 +287,12 @@ def _position_sums(
     settings: Settings,
 ) -> Float[Tensor, "head variant position position"]:
     """The sums by position: those that the pass made on its way, and the others by products."""
-    window, made = settings.window_tokens, {}
+    n, window, made = vectors.shape[2], settings.window_tokens, {}
     if layer.sum_own:
-        made[settings.similarity] = into_bins(torch.from_numpy(outputs.own_sums), window)
+        made[settings.similarity] = into_bins(torch.from_numpy(outputs.own_sums)[..., :n], window)
     if layer.sum_scaled:
         other: SimilarityVariant = "raw" if settings.similarity == "cosine" else "cosine"
-        made[other] = into_bins(torch.from_numpy(outputs.scaled_sums), window)
+        made[other] = into_bins(torch.from_numpy(outputs.scaled_sums)[..., :n], window)
     for variant in settings.variants:
         if variant not in made:
             compared = comparable(vectors, variant, batch.counted)

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from headscope.kernels.column_mass import column_mass
 
-PIECE_NUMBERS = 1 << 20
-"""Attention weights computed at once: 4 MB in float32."""
+PIECE_NUMBERS = 1 << 18
+"""Attention weights computed at once: 1 MB in float32."""
 
 Eager = Callable[..., tuple[Tensor, Tensor]]
 
