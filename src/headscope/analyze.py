@@ -15,6 +15,7 @@ from pathlib import Path
 from headscope.describe_run import describe_run
 from headscope.errors import RunError, SettingsError
 from headscope.journal import Journal
+from headscope.kernels.warm_up import compile_in_background
 from headscope.measure_examples import measure_examples
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
@@ -28,6 +29,7 @@ from headscope.runs.manifest import Manifest, differences
 from headscope.scale.measure_shards import measure_shards
 from headscope.scale.plan import Place, WorkPlan
 from headscope.settings import PairRule, Settings, SimilarityVariant
+from headscope.stage_times import timed
 from headscope.untrained import measure_untrained
 
 
@@ -110,17 +112,20 @@ def analyze(
         )
         stack.enter_context(bars)
         bars.stage("loading the model", total=1)
-        loaded = (
-            model
-            if isinstance(model, LoadedModel)
-            else load_model(
-                model,
-                dtype=dtype,
-                device=device,
-                allow_pickle=allow_pickle,
-                trust_remote_code=trust_remote_code,
+        if plan.in_this_process:
+            compile_in_background()
+        with timed("loading the model"):
+            loaded = (
+                model
+                if isinstance(model, LoadedModel)
+                else load_model(
+                    model,
+                    dtype=dtype,
+                    device=device,
+                    allow_pickle=allow_pickle,
+                    trust_remote_code=trust_remote_code,
+                )
             )
-        )
         bars.advance()
         folder = Path(out) if out is not None else default_folder(loaded.name, request)
         _refuse_foreign_folder(folder)
@@ -132,7 +137,8 @@ def analyze(
         run = _analyze(loaded, request, settings, nulls, folder, there, plan, trust, bars)
         if report:
             bars.stage("writing the report", total=1)
-            run.report()
+            with timed("writing the report"):
+                run.report()
             bars.advance()
         return run
 
@@ -155,8 +161,9 @@ def _analyze(
     if nulls:
         measure_untrained(run, model, sites, nulls, bars)
     bars.stage("reducing", total=1)
-    measure_examples(run, model, sites)
-    run.reduce()
+    with timed("reducing"):
+        measure_examples(run, model, sites)
+        run.reduce()
     bars.advance()
     return run
 
@@ -179,7 +186,8 @@ def _manifest(
             return there
         bars.say(f"texts of {folder} are missing or damaged and cut again")
     bars.stage("cutting windows", total=request.texts)
-    corpus = prepare_windows(request, model.tokenizer, settings, folder, bars.advance)
+    with timed("cutting windows"):
+        corpus = prepare_windows(request, model.tokenizer, settings, folder, bars.advance)
     if there is not None:
         if corpus.window_hashes != there.corpus.window_hashes:
             raise RunError(

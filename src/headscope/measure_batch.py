@@ -26,6 +26,7 @@ from headscope.models.site import AttentionSite
 from headscope.runs.left_out import LeftOut, LeftOutKind
 from headscope.runs.shard_builder import ShardBuilder
 from headscope.settings import Settings
+from headscope.stage_times import timed
 from headscope.text.windows import Window
 from headscope.token_labels import label_tokens, shifted_right, text_batch
 
@@ -67,7 +68,8 @@ class BatchMeasurement:
         for place, reason in attempt.unmeasurable.items():
             self._leave_out(place, "not finite", reason)
         if not attempt.unmeasurable:
-            self._keep(attempt, places)
+            with timed("building shards"):
+                self._keep(attempt, places)
         elif rest := [place for place in places if place not in attempt.unmeasurable]:
             self.measure(rest)
 
@@ -85,12 +87,13 @@ class BatchMeasurement:
         self.builder.leave_out(place, LeftOut(text, self.windows[place].document, kind, reason))
 
     def _attempt(self, places: Sequence[int]) -> _Attempt:
-        labels = label_tokens([self.windows[place] for place in places], self.model.device)
-        numbers = self.builder.first_text + np.asarray(places, dtype=np.int64)
-        readings = {
-            stack: stack_reading(self.model, stack, labels, self.settings, numbers)
-            for stack in dict.fromkeys(site.stack for site in self.sites)
-        }
+        with timed("labelling tokens"):
+            labels = label_tokens([self.windows[place] for place in places], self.model.device)
+            numbers = self.builder.first_text + np.asarray(places, dtype=np.int64)
+            readings = {
+                stack: stack_reading(self.model, stack, labels, self.settings, numbers)
+                for stack in dict.fromkeys(site.stack for site in self.sites)
+            }
         attempt = _Attempt(readings, measured=[], unmeasurable={})
 
         def on_layer(capture: MassCapture) -> None:
@@ -101,16 +104,18 @@ class BatchMeasurement:
                 attempt.unmeasurable.setdefault(places[index], reason)
             if attempt.unmeasurable:
                 return  # the rest of this pass only looks for more of them
-            statistics = layer_statistics(
-                capture.head_output,
-                capture.mass,
-                reading,
-                causal=site.causal,
-                settings=self.settings,
-            )
+            with timed("measuring heads"):
+                statistics = layer_statistics(
+                    capture.head_output,
+                    capture.mass,
+                    reading,
+                    causal=site.causal,
+                    settings=self.settings,
+                )
             attempt.measured.append((site, statistics))
 
-        self.model.forward_mass(labels.token_ids, labels.real, on_layer, sites=self.sites)
+        with timed("running the model"):
+            self.model.forward_mass(labels.token_ids, labels.real, on_layer, sites=self.sites)
         return attempt
 
     def _keep(self, attempt: _Attempt, places: Sequence[int]) -> None:

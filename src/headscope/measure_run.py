@@ -11,6 +11,7 @@ from headscope.progress import Progress
 from headscope.run import Run
 from headscope.runs.left_out import LeftOut
 from headscope.runs.shards import Shard
+from headscope.stage_times import timed
 
 NAMED = 5
 """Texts that are named when a shard leaves them out; the run itself has them all."""
@@ -70,7 +71,8 @@ def measure_shard(
         first_text=sum(corpus.shard_texts[:number]),
         on_texts=on_texts,
     )
-    run.shards.write(number, shard)
+    with timed("writing shards"):
+        run.shards.write(number, shard)
     return shard
 
 

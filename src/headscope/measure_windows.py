@@ -14,6 +14,7 @@ from headscope.models.site import AttentionSite
 from headscope.runs.shard_builder import ShardBuilder, merged
 from headscope.runs.shards import Shard
 from headscope.settings import Settings
+from headscope.stage_times import timed
 from headscope.text.batches import batches
 from headscope.text.windows import Window
 from headscope.threads import in_threads
@@ -51,4 +52,6 @@ def measure_windows(
             on_texts(len(places))
         return builder
 
-    return merged(in_threads(measure, shares)).shard()
+    builders = in_threads(measure, shares)
+    with timed("building shards"):
+        return merged(builders).shard()

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from headscope.cli.options import (
 from headscope.errors import SettingsError
 from headscope.runs.left_out import count_kinds
 from headscope.settings import similarity_variant
+from headscope.stage_times import stage_times
 
 
 def analyze_command(
@@ -115,6 +117,9 @@ def analyze_command(
     device: Device = "cpu",
     allow_pickle: AllowPickle = False,
     trust_remote_code: TrustRemoteCode = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Say at the end where the time went, by stage.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -126,6 +131,8 @@ def analyze_command(
     from headscope.cli.tables import print_findings
     from headscope.scale.plan import place
 
+    stack = ExitStack()
+    times = stack.enter_context(stage_times()) if profile else None
     try:
         run = analyze(
             model,
@@ -166,6 +173,10 @@ def analyze_command(
             "run the same command again to go on\n"
         )
         raise typer.Exit(130) from None
+    finally:
+        stack.close()
+    if times is not None:
+        sys.stderr.write(f"seconds of all threads, by stage\n{times}\n")
     if as_json:
         typer.echo(
             json.dumps(

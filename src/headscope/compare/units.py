@@ -45,7 +45,7 @@ def resampling_units(runs: Sequence[Run]) -> list[Units]:
     units: list[Units | None] = [None] * len(runs)
     for group, corpus in enumerate(dict.fromkeys(corpora)):
         members = [place for place, of_run in enumerate(corpora) if of_run == corpus]
-        keys: list[list[object]] = [names[place] for place in members]
+        keys: Sequence[Sequence[object]] = [names[place] for place in members]
         if len({name for of_run in keys for name in of_run}) == 1:
             # Windows of one book: the same ones only where they were cut the same.
             keys = [

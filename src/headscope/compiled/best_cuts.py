@@ -1,14 +1,15 @@
 """Where to cut a sequence, by dynamic programming (compiled)."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from headscope.compiled.decorators import entry
 
 Doubles = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def best_cuts(gains: Doubles, prior: Doubles, places: Ints, shortest: int, longest: int) -> Ints:
     """The candidates at which cutting gains most, in order; -1 alone when no cutting is allowed.
 
@@ -64,7 +65,7 @@ def best_cuts(gains: Doubles, prior: Doubles, places: Ints, shortest: int, longe
     return cuts
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def cheapest_segments(costs: Doubles, most: int) -> tuple[Doubles, Ints]:
     """The least cost of cutting n units into 1 to `most` segments, and the last start of each.
 

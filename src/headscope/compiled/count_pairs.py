@@ -5,8 +5,8 @@ classes are added up when the text is finished.
 """
 
 import numpy as np
-from numba import njit
 
+from headscope.compiled.decorators import inner
 from headscope.compiled.layout import (
     Doubles,
     Floats,
@@ -17,12 +17,13 @@ from headscope.compiled.layout import (
     Texts,
     Truths,
 )
+from headscope.compiled.plain_loops import fill
 
 _FIELD = 21
 """Three counts in one number, of so many bits each: more than pairs are counted at once."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def count_pairs(
     tile: Floats,
     first_row: int,
@@ -58,7 +59,7 @@ def count_pairs(
     _count(found, text, head, texts, layer, outputs, scratch)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _without_holes(row: Floats, counted: Truths, line: Floats) -> Floats:
     """The row with minus infinity where no token is counted: no rule takes that."""
     for k in range(len(row)):
@@ -66,7 +67,7 @@ def _without_holes(row: Floats, counted: Truths, line: Floats) -> Floats:
     return line[: len(row)]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _collect(
     row: Floats, lowest: float, column: int, values: Floats, columns: Ints, found: int
 ) -> int:
@@ -75,11 +76,11 @@ def _collect(
     for k in range(len(row)):
         values[found] = row[k]
         columns[found] = column + k
-        found += np.int64(row[k] >= lowest)
+        found += int(row[k] >= lowest)
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _count(
     found: int,
     text: int,
@@ -92,13 +93,14 @@ def _count(
     """Count the pairs that were noted."""
     classes, values = scratch.pair_classes[:found], scratch.pair_values[:found]
     rows, columns = scratch.pair_rows, scratch.pair_columns
-    classes[:] = 0
-    for rule in scratch.lowest_first[1:]:
-        _raise_class(values, scratch.rule_thresholds[rule], classes)
+    fill(classes, 0)
+    for place in range(1, len(scratch.lowest_first)):
+        threshold = scratch.rule_thresholds[scratch.lowest_first[place]]
+        _raise_class(values, threshold, classes)
     sentences, tokens, high = scratch.sentences, scratch.tokens, scratch.high
     distances, elements = scratch.class_distances, scratch.class_elements
     labels = scratch.class_labels
-    labels[:] = 0
+    fill(labels, 0)
     for index in range(found):
         i, j, taken_by = rows[index], columns[index], classes[index]
         distances[taken_by, j - i] += 1
@@ -114,7 +116,7 @@ def _count(
     _measure_own(found, text, head, texts, layer, outputs, scratch)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _measure_own(
     found: int,
     text: int,
@@ -149,13 +151,13 @@ def _measure_own(
         _count_equal(tokens[i], tokens[j], same_token)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _raise_class(values: Floats, threshold: float, classes: Ints) -> None:
     for index in range(len(values)):
         classes[index] += np.uint32(1) if values[index] >= threshold else np.uint32(0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _count_equal(one: Ints, other: Ints, counts: Doubles) -> None:
     """Count under which permutations two tokens belong together."""
     for permutation in range(len(counts)):

@@ -1,8 +1,10 @@
 """A head and a text between and after the passes over its rows (compiled)."""
 
-import numpy as np
-from numba import njit
+from typing import Any
 
+import numpy as np
+
+from headscope.compiled.decorators import inner
 from headscope.compiled.layout import (
     BLOCK,
     DISTANCE_SUM,
@@ -21,11 +23,12 @@ from headscope.compiled.layout import (
     Scratch,
     Texts,
 )
+from headscope.compiled.plain_loops import add, copy, fill, total
 from headscope.compiled.select_largest import gather_largest, put_largest_first
 from headscope.compiled.sum_rows import most_taken
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def begin_text(text: int, head: int, texts: Texts, layer: Layer, scratch: Scratch) -> None:
     """Forget the text before."""
     n = texts.counted.shape[1]
@@ -35,17 +38,19 @@ def begin_text(text: int, head: int, texts: Texts, layer: Layer, scratch: Scratc
     mass = layer.scaled_mass[text, head]
     for place in range(min(n, len(mass))):
         scratch.high[place] = mass[place] >= layer.thresholds[0]
-    scratch.scales[:n] = layer.scales[text, head]
-    scratch.scales[n:] = 0
-    scratch.profile[:] = 0
+    copy(layer.scales[text, head], scratch.scales)
+    fill(scratch.scales[n:], 0)
+    for part in range(len(scratch.profile)):
+        fill(scratch.profile[part], 0)
     scratch.filled[0] = 0
     scratch.floor[0] = -np.inf
-    scratch.class_distances[:] = 0
-    scratch.class_elements[:] = 0
-    scratch.class_counts[:] = 0
+    for rule in range(len(scratch.class_counts)):
+        fill(scratch.class_distances[rule], 0)
+        fill(scratch.class_elements[rule], 0)
+        fill(scratch.class_counts[rule], 0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _own_group_for_the_rest(groups: Ints, target: Ints) -> None:
     """Copy groups, with one of its own for each token that has none: then equal is together."""
     for place in range(len(target)):
@@ -53,15 +58,15 @@ def _own_group_for_the_rest(groups: Ints, target: Ints) -> None:
         target[place] = groups[place] if grouped else -2 - place
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def finish_sums(
     text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
 ) -> None:
     """After the sums: the text's profile, and the smallest similarity that each rule takes."""
     n = texts.counted.shape[1]
     profile = scratch.profile[:, BLOCK : BLOCK + n]
-    outputs.by_distance[head, :n] += profile[0]
-    outputs.within_by_distance[head, :n] += profile[1]
+    add(profile[0], outputs.by_distance[head])
+    add(profile[1], outputs.within_by_distance[head])
     _finish_profile(profile, text, head, texts, outputs)
     _find_thresholds(text, texts, layer, scratch)
     # Few and nearly sorted: by insertion.
@@ -74,11 +79,11 @@ def finish_sums(
         order[place] = rule
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _find_thresholds(text: int, texts: Texts, layer: Layer, scratch: Scratch) -> None:
     """The smallest similarity that each rule takes; infinity where it takes nothing."""
     thresholds, taken = scratch.rule_thresholds, texts.taken[text]
-    thresholds[:] = np.inf
+    fill(thresholds, np.inf)
     if scratch.filled[0] == 0:
         return
     wanted = min(most_taken(text, texts), scratch.filled[0])
@@ -104,23 +109,23 @@ def _find_thresholds(text: int, texts: Texts, layer: Layer, scratch: Scratch) ->
             thresholds[rule] = top * layer.rule_values[rule]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _finish_profile(profile: Doubles, text: int, head: int, texts: Texts, outputs: Outputs) -> None:
     """Half distance and block contrast of a text."""
     n = profile.shape[1]
-    half_mass = profile[2].sum() / 2
+    half_mass = total(profile[2]) / 2
     reached, half = 0.0, 0
     for distance in range(n):
         reached += profile[2, distance]
         if reached < half_mass:
             half += 1
     outputs.half_distance[text, head] = half if half_mass > 0 else np.nan
-    total, count = profile[0].sum(), texts.pair_counts[text].sum()
-    variance = (profile[3].sum() - total * total / count) / (count - 1)
+    summed, count = total(profile[0]), total(texts.pair_counts[text])
+    variance = (total(profile[3]) - summed * summed / count) / (count - 1)
     weighted, weights = 0.0, 0.0
     for distance in range(n):
         pairs = texts.pair_counts[text, distance]
-        inside = np.round(texts.rates[0, text, distance] * pairs)
+        inside = np.floor(texts.rates[0, text, distance] * pairs + 0.5)
         across = pairs - inside
         if inside > 0 and across > 0:
             difference = (
@@ -136,7 +141,7 @@ def _finish_profile(profile: Doubles, text: int, head: int, texts: Texts, output
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def finish_counts(text: int, head: int, texts: Texts, outputs: Outputs, scratch: Scratch) -> None:
     """After the counts: the row of each rule."""
     last = len(scratch.lowest_first) - 1
@@ -145,15 +150,15 @@ def finish_counts(text: int, head: int, texts: Texts, outputs: Outputs, scratch:
         counts = scratch.class_counts[place]
         # What stricter rules take, this one takes too.
         if place < last:
-            distances += scratch.class_distances[place + 1]
-            elements += scratch.class_elements[place + 1]
-            counts += scratch.class_counts[place + 1]
+            add(scratch.class_distances[place + 1], distances)
+            add(scratch.class_elements[place + 1], elements)
+            add(scratch.class_counts[place + 1], counts)
         rule = scratch.lowest_first[place]
         row = outputs.rules[text, head, rule]
         row[FOCAL_PLACE] = -1
         if np.isinf(scratch.rule_thresholds[rule]):
             continue
-        row[PAIRS], row[SENTENCE_PAIRS] = distances.sum(), counts[1]
+        row[PAIRS], row[SENTENCE_PAIRS] = total(distances), counts[1]
         row[TOKEN_PAIRS], row[MASK_PAIRS] = counts[2], counts[3]
         for distance in range(len(distances)):
             row[DISTANCE_SUM] += distances[distance] * distance
@@ -161,27 +166,22 @@ def finish_counts(text: int, head: int, texts: Texts, outputs: Outputs, scratch:
         row[TOKEN_EXPECTED] = _expected(distances, texts.rates[1, text])
         _find_focal(elements, texts.first[text], row)
         if rule == 0:
-            outputs.distances[head, : len(distances)] += distances
+            add(distances, outputs.distances[head])
             for group in range(2):
                 expected = _expected(distances, texts.rates[group + 2, text])
                 outputs.groups[text, head, group, 1] = expected
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _expected(pairs: Ints, rates: Doubles) -> float:
+@inner
+def _expected(pairs: Ints, rates: Doubles) -> Any:
     """How many of the pairs would belong together if distance alone mattered."""
-    # Four sums at a time: one alone would wait for each addition.
-    sums = np.zeros(4)
-    whole = len(pairs) // 4 * 4
-    for distance in range(0, whole, 4):
-        for part in range(4):
-            sums[part] += pairs[distance + part] * rates[distance + part]
-    for distance in range(whole, len(pairs)):
-        sums[0] += pairs[distance] * rates[distance]
-    return (sums[0] + sums[1]) + (sums[2] + sums[3])
+    expected = 0.0
+    for distance in range(len(pairs)):
+        expected += pairs[distance] * rates[distance]
+    return expected
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _find_focal(elements: Ints, first: Ints, row: Doubles) -> None:
     """The token with the most elements, all its occurrences together; the earliest of equals."""
     for place in range(len(elements)):

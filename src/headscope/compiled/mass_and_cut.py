@@ -1,13 +1,15 @@
 """The attention that tokens receive, and that crosses each gap, in one pass (compiled)."""
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
+
+from headscope.compiled.decorators import entry_on_threads
 
 Floats = NDArray[np.floating]
 
 
-@njit(parallel=True, cache=True, nogil=True, error_model="numpy")
+@entry_on_threads
 def mass_and_cut(attention: Floats, counted: NDArray[np.bool_], mass: Floats, cut: Floats) -> None:
     """Fill `mass` and `cut` (text, head, token) from attention maps (text, head, query, key).
 

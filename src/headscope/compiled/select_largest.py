@@ -1,13 +1,16 @@
 """The largest of many values, without sorting them (compiled)."""
 
+from typing import Any
+
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from headscope.compiled.decorators import entry, inner, inner_without_nan
 
 _MOST_GUESSES = 40
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def gather_largest(values: NDArray[np.floating], k: int, out: NDArray[np.floating]) -> int:
     """How many values were written to `out`, in no order: the k largest, and a few more.
 
@@ -25,7 +28,7 @@ def gather_largest(values: NDArray[np.floating], k: int, out: NDArray[np.floatin
         share = 0.5
         if guess % 3 != 2:
             share = np.log(above_floor / (1.1 * k + 4)) / np.log(above_floor / above_beyond)
-        between = np.float32(floor + min(max(share, 0.02), 0.98) * (beyond - floor))
+        between: Any = np.float32(floor + min(max(share, 0.02), 0.98) * (beyond - floor))
         if not floor < between < beyond:
             break
         above = _count_from(values, between)
@@ -36,8 +39,8 @@ def gather_largest(values: NDArray[np.floating], k: int, out: NDArray[np.floatin
     return _copy_from(values, floor, out)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def put_largest_first(values: NDArray[np.floating], k: int) -> float:
+@entry
+def put_largest_first(values: NDArray[np.floating], k: int) -> Any:
     """The k-th largest value; the k largest are now the first k."""
     first, last = 0, len(values) - 1
     while first < last:
@@ -61,8 +64,7 @@ def put_largest_first(values: NDArray[np.floating], k: int) -> float:
     return values[k - 1]
 
 
-# Without NaN, the compiler may compare in any order.
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})
+@inner_without_nan
 def _least_and_most(values: NDArray[np.floating]) -> tuple[float, float]:
     low, high = values[0], values[0]
     for index in range(len(values)):
@@ -71,19 +73,19 @@ def _least_and_most(values: NDArray[np.floating]) -> tuple[float, float]:
     return low, high
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _count_from(values: NDArray[np.floating], floor: float) -> int:
-    count = np.int32(0)
+@inner
+def _count_from(values: NDArray[np.floating], floor: float) -> Any:
+    count: Any = np.int32(0)
     for index in range(len(values)):
         count += np.int32(1) if values[index] >= floor else np.int32(0)
     return count
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _copy_from(values: NDArray[np.floating], floor: float, out: NDArray[np.floating]) -> int:
     # Every value is written and most are written over: cheaper than a branch that nobody foresees.
     written = 0
     for value in values:
         out[written] = value
-        written += np.int64(value >= floor)
+        written += int(value >= floor)
     return written

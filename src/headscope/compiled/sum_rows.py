@@ -5,8 +5,8 @@ then works on eight numbers at once, and nothing is left over for the end.
 """
 
 import numpy as np
-from numba import njit
 
+from headscope.compiled.decorators import inner
 from headscope.compiled.layout import (
     BLOCK,
     Doubles,
@@ -18,10 +18,11 @@ from headscope.compiled.layout import (
     Texts,
     Truths,
 )
+from headscope.compiled.plain_loops import add, copy, fill
 from headscope.compiled.select_largest import gather_largest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def sum_rows(
     tile: Floats,
     first_row: int,
@@ -48,19 +49,19 @@ def sum_rows(
             continue
         similarities = tile[place, place + 1 : end - first_row]
         begin = (i + 1) // BLOCK * BLOCK
-        line[begin : i + 1] = 0
-        line[i + 1 : end] = similarities
-        line[end:] = 0
+        fill(line[begin : i + 1], 0)
+        copy(similarities, line[i + 1 :])
+        fill(line[end:], 0)
         if has_holes:
             _clear_holes(line[i + 1 : end], counted[i + 1 : end])
         row = line[begin:]
         # Distance 0 is at BLOCK: what lies before the row's own token adds zeros in front of it.
         near, far = begin - i + BLOCK, width - i + BLOCK
         if layer.sum_own:
-            _add(row, own_sums[i, begin:])
+            add(row, own_sums[i, begin:])
         if layer.sum_scaled:
             _scale(row, scales[begin:], scales[i], scratch.scaled[begin:])
-            _add(scratch.scaled[begin:], scaled_sums[i, begin:])
+            add(scratch.scaled[begin:], scaled_sums[i, begin:])
         _add_values(row, profile[0, near:far], profile[3, near:far])
         _add_positive(row, profile[2, near:far])
         if sentences[i] >= 0:
@@ -71,7 +72,7 @@ def sum_rows(
                 similarities, counted[i + 1 : end], scratch.floor[0], scratch.candidates, filled
             )
         else:
-            scratch.candidates[filled : filled + len(similarities)] = similarities
+            copy(similarities, scratch.candidates[filled:])
             filled += len(similarities)
         scratch.filled[0] = filled
         # Room for another row must be left.
@@ -79,26 +80,20 @@ def sum_rows(
             _keep_largest(most_taken(text, texts), scratch)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _clear_holes(row: Floats, counted: Truths) -> None:
     for k in range(len(row)):
         if not counted[k]:
             row[k] = 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _scale(row: Floats, scales: Floats, own: float, scaled: Floats) -> None:
     for k in range(len(row)):
         scaled[k] = row[k] * own * scales[k]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _add(values: Floats, target: Doubles) -> None:
-    for k in range(len(values)):
-        target[k] += values[k]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _add_values(row: Floats, total: Doubles, squares: Doubles) -> None:
     for k in range(len(row)):
         wide = np.float64(row[k])
@@ -106,21 +101,21 @@ def _add_values(row: Floats, total: Doubles, squares: Doubles) -> None:
         squares[k] += wide * wide
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _add_positive(row: Floats, total: Doubles) -> None:
     for k in range(len(row)):
         wide = np.float64(row[k])
         total[k] += wide if wide > 0 else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _add_within(row: Floats, sentences: Ints, sentence: int, total: Doubles) -> None:
     for k in range(len(row)):
         wide = np.float64(row[k])
         total[k] += wide if sentences[k] == sentence else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _sift(row: Floats, counted: Truths, floor: float, candidates: Floats, filled: int) -> int:
     """Keep what may be among the largest of the text; how many there are now."""
     for k in range(len(row)):
@@ -129,7 +124,7 @@ def _sift(row: Floats, counted: Truths, floor: float, candidates: Floats, filled
     return filled
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def most_taken(text: int, texts: Texts) -> int:
     """The largest number of pairs that a rule of the kind top takes of a text, 1 at least."""
     most = 1
@@ -139,7 +134,7 @@ def most_taken(text: int, texts: Texts) -> int:
     return most
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _keep_largest(wanted: int, scratch: Scratch) -> None:
     """Drop the candidates that no rule can ask for; later ones must reach the least of the kept."""
     kept = gather_largest(scratch.candidates[: scratch.filled[0]], wanted, scratch.best)
@@ -152,7 +147,7 @@ def _keep_largest(wanted: int, scratch: Scratch) -> None:
     scratch.floor[0] = least
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def sum_around_boundaries(
     tile: Floats, first_row: int, text: int, head: int, texts: Texts, outputs: Outputs
 ) -> None:
@@ -172,7 +167,7 @@ def sum_around_boundaries(
                 _add_counted(row, target, counted[i + 1 : last])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _add_counted(row: Floats, target: Doubles, counted: Truths) -> None:
     for k in range(len(row)):
         target[k] += np.float64(row[k]) if counted[k] else 0.0

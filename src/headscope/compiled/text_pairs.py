@@ -1,11 +1,12 @@
 """How the pairs of a text are spread over distance (compiled)."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from headscope.compiled.decorators import entry
 
-@njit(cache=True, nogil=True, error_model="numpy")
+
+@entry
 def pairs_by_distance(
     counted: NDArray[np.bool_], groups: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

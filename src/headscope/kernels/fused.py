@@ -28,6 +28,7 @@ from headscope.compiled.layout import (
     Outputs,
     Texts,
 )
+from headscope.compiled.scratch import new_scratch, padded
 from headscope.kernels.aligned_sums import sentence_starts
 from headscope.kernels.focal import exclusiveness
 from headscope.kernels.labels import GROUPS, LEMMA, TOKEN
@@ -102,17 +103,18 @@ def _measure(
     together = min(n_texts, TILE_NUMBERS // (heads * n * n))
     if together >= 1:
         products = vectors.new_empty(together, heads, n, n)
+        scratch = new_scratch(1, texts, layer)
         for first in range(0, n_texts, together):
             some = vectors[first : first + together]
             # One text at a time: then no operand has to be copied first.
             for text, product in zip(some, products, strict=False):
                 torch.bmm(text, text.mT, out=product)
-            compiled.measure_texts(products[: len(some)].numpy(), first, texts, layer, outputs)
+            measured = products[: len(some)].numpy()
+            compiled.measure_texts(measured, first, texts, layer, outputs, scratch)
         return
+    scratch = new_scratch(heads, texts, layer)
     for text in range(n_texts):
         end = int(texts.end_counted[text])
-        room = compiled.candidates_room(n, int(texts.taken[text][texts.is_top].max(initial=1)))
-        scratch = compiled.new_scratch(heads, n, room, layer)
         compiled.begin_tiles(text, texts, layer, scratch)
         for row, tile in _tiles(vectors[text], end):
             compiled.sum_tile(tile, row, text, texts, layer, outputs, scratch)
@@ -191,7 +193,7 @@ def _numbers_taken(
 
 def _empty_outputs(texts: Texts, layer: Layer, settings: Settings) -> Outputs:
     n_texts, heads, n = layer.scales.shape
-    window, width = settings.window_tokens, compiled.padded(n)
+    window, width = settings.window_tokens, padded(n)
     return Outputs(
         rules=np.zeros((n_texts, heads, len(settings.rules), RULE_COLUMNS)),
         groups=np.zeros((n_texts, heads, 2, 2)),

@@ -1,0 +1,42 @@
+"""How the functions here are compiled.
+
+numba gives each function a way in from Python that takes its arguments apart. For tuples of fifty
+arrays that takes longer to compile than the function, so only what Python calls has one.
+"""
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import numba
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+_njit: Any = numba.njit  # its annotations know fewer options than it has
+_ALWAYS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
+def entry(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """A function that Python calls; compiled on the first call and kept between runs."""
+    compiled: Callable[Arguments, Result] = _njit(function, cache=True, **_ALWAYS)
+    return compiled
+
+
+def entry_on_threads(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The same, with each `prange` shared out among threads."""
+    compiled: Callable[Arguments, Result] = _njit(function, parallel=True, cache=True, **_ALWAYS)
+    return compiled
+
+
+def inner(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """A function that compiled functions call; Python cannot."""
+    compiled: Callable[Arguments, Result] = _njit(function, no_cpython_wrapper=True, **_ALWAYS)
+    return compiled
+
+
+def inner_without_nan(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The same, for numbers that may be compared in any order."""
+    compiled: Callable[Arguments, Result] = _njit(
+        function, no_cpython_wrapper=True, fastmath={"nnan", "nsz"}, **_ALWAYS
+    )
+    return compiled
