@@ -14,7 +14,7 @@ from tests.segment.planted import planted_documents
 
 @pytest.fixture(scope="module")
 def learned(demo_model):
-    texts = [document.text[:3000] for document in list(read_demo())[:10]]
+    texts = [document.text[:2000] for document in list(read_demo())[:8]]
     return Segmenter.fit(texts, demo_model, layers=[1, 2], settings=TrainingSettings(epochs=2))
 
 
@@ -33,13 +33,13 @@ def test_what_was_learned_survives_the_disk(learned, demo_model, tmp_path):
 
 def test_gold_sentences_are_learned(demo_model):
     """Here a sentence is what ends with a word that only sentence ends have."""
-    train, test = planted_documents(40, seed=0), planted_documents(6, seed=1)
+    train, test = planted_documents(24, seed=0), planted_documents(4, seed=1)
     segmenter = Segmenter.fit(
         train,
         demo_model,
         layers=[1, 2],
         modes=["unpunctuated"],
-        settings=TrainingSettings(epochs=25, batch=256),
+        settings=TrainingSettings(epochs=12, batch=2),
     )
     hits = found = wanted = 0
     for document in test:

@@ -41,6 +41,7 @@ ANYTHING = st.one_of(
         [
             "",
             " ",
+            "      ",
             "a",
             ".",
             "\n\n\n",
@@ -53,7 +54,7 @@ ANYTHING = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=ANYTHING)
 def test_the_pieces_put_together_are_the_text(segmenter, text):
     pieces = segmenter.split(text)
@@ -61,7 +62,7 @@ def test_the_pieces_put_together_are_the_text(segmenter, text):
     assert all(pieces)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=ANYTHING, n=st.integers(1, 5))
 def test_topics_and_limits_lose_nothing_either(segmenter, by_topic, demo_model, text, n):
     assert "".join(by_topic.split(text)) == text
@@ -72,10 +73,13 @@ def test_topics_and_limits_lose_nothing_either(segmenter, by_topic, demo_model, 
     assert "".join(Segmenter(demo_model, n_segments=n).split(text)) == text
 
 
-def test_a_megabyte_on_one_line_loses_nothing(segmenter, monkeypatch):
-    text = "words and more words without an end " * 500
-    solid = "x" * 1_000_000
-    assert "".join(segmenter.split(solid)) == solid
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 1_000_000, ("x" * 799 + " ") * 1_250],
+    ids=["one word", "long words"],
+)
+def test_a_megabyte_on_one_line_loses_nothing(segmenter, text):
+    """Words of more than a hundred letters are one token each: a megabyte is read in seconds."""
     assert "".join(segmenter.split(text)) == text
 
 
@@ -130,8 +134,8 @@ def test_there_is_no_seam_where_windows_meet(segmenter, prose):
 
 
 def test_a_stream_loses_nothing_and_finds_the_same(segmenter, prose, monkeypatch):
-    monkeypatch.setattr(stream, "BLOCK_CHARACTERS", 6_000)
-    text = prose[:20_000]
+    monkeypatch.setattr(stream, "BLOCK_CHARACTERS", 4_000)
+    text = prose[:12_000]
     pieces = [text[i : i + 777] for i in range(0, len(text), 777)]
     streamed = list(segmenter.stream(pieces))
     assert "".join(streamed) == text

@@ -10,19 +10,21 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
-from headscope.segment.boundary_net import CandidateInputs
-from headscope.segment.candidates import Candidates, find_candidates
+from headscope.segment.boundary_net import Stretches
+from headscope.segment.candidates import find_candidates
 from headscope.segment.head_signals import SIGNALS
-from headscope.segment.mode_weights import ModeWeights, rule_column
-from headscope.segment.read_heads import LayerMap, read_heads, text_tokenizer
+from headscope.segment.mode_weights import ModeWeights
+from headscope.segment.read_heads import LayerMap, Reading, read_heads, text_tokenizer
 
 _STEPS = 32
 """Points at which the gradient is taken on the way from the average to the text."""
+
+_COLUMNS = ["boundary", "layer", "head", "signal", "contribution"]
 
 
 def explain_boundaries(
@@ -34,45 +36,54 @@ def explain_boundaries(
 ) -> pd.DataFrame:
     """A row per boundary, layer, head and signal: what it adds to the log odds of the boundary."""
     encoding = text_tokenizer(model).encode(text)
-    everywhere = find_candidates(text, encoding)
-    at = np.isin(everywhere.characters, characters)
-    candidates = Candidates(everywhere.characters[at], everywhere.tokens[at])
-    if not len(candidates):
-        return _table([], candidates)
-    rank = weights.net.shape.rank
+    candidates = find_candidates(text, encoding)
+    boundaries = np.isin(candidates.characters, characters)
     (reading,) = read_heads(model, [encoding], sites, _maps_by_head(weights, sites))
-    by_head = reading.columns.unflatten(1, (-1, rank))  # type: ignore[no-untyped-call]
-    summed = type(reading)(by_head.sum(1), reading.signals)
-    inputs = weights.inputs(summed, candidates, text)
-    gradient, total = _integrated_gradient(weights, inputs)
-    scale = weights.calibration.scale
+    if not boundaries.any() or not len(reading.columns):
+        return pd.DataFrame(columns=_COLUMNS)
+    by_head = reading.columns.unflatten(1, (-1, weights.net.shape.rank))  # type: ignore[no-untyped-call]
+    whole = weights.seen(Reading(by_head.sum(1), reading.signals), candidates, text)
+    at = weights.places(reading, candidates)[torch.from_numpy(boundaries)]
+    seen, around = _around(whole, at, weights.net.shape.reach)
+    gradient, total = _integrated_gradient(weights, seen)
 
-    parts = _split(gradient, inputs)
-    rows: list[tuple[int, int, str, Float[Tensor, " candidate"]]] = []
-    context = weights.net.shape.context
-    places = torch.from_numpy(candidates.tokens)[:, None] + torch.arange(-context, context)
-    inside = inputs.inside.bool()
-    around = by_head[places.clamp(0, len(by_head) - 1)] * inside[..., None, None]
-    output = torch.einsum("ctr,cthr->ch", parts.projected, around)
-    signals = (parts.signals * inputs.signals).unflatten(1, (-1, len(SIGNALS)))  # type: ignore[no-untyped-call]
-    number = 0
-    for site in sites:
-        for head in range(1, site.heads + 1):
-            rows.append((site.layer, head, "output", output[:, number]))
-            for place, name in enumerate(SIGNALS):
-                rows.append((site.layer, head, name, signals[:, number, place]))
-            number += 1
+    inside = seen.inside[..., None, None]
+    output = torch.einsum("btr,bthr->bh", gradient.tokens, by_head[around] * inside)
+    gaps = (gradient.gaps * seen.gaps).sum(1)
+    heads = output.shape[1]
+    signals = gaps[:, : heads * len(SIGNALS)].unflatten(1, (heads, len(SIGNALS)))  # type: ignore[no-untyped-call]
+    parts: list[tuple[int, int, str, Float[Tensor, " boundary"]]] = []
+    names = [(site.layer, head) for site in sites for head in range(1, site.heads + 1)]
+    for number, (layer, head) in enumerate(names):
+        parts.append((layer, head, "output", output[:, number]))
+        for place, signal in enumerate(SIGNALS):
+            parts.append((layer, head, signal, signals[:, number, place]))
     if weights.net.shape.surface:
-        ruled = (
-            torch.from_numpy(rule_column(inputs.surface)) * weights.calibration.rule_shift / scale
-        )
-        rows.append((0, 0, "surface", (parts.surface * inputs.surface).sum(1) + ruled))
-    explained = sum((values for *_, values in rows), torch.zeros(len(candidates)))
-    scaled = [(layer, head, signal, values * scale) for layer, head, signal, values in rows]
+        parts.append((0, 0, "surface", gaps[:, heads * len(SIGNALS) :].sum(1)))
     # The average token and gap, the bias of the projection, and where the text ends.
-    odds = weights.calibration.log_odds(total.double().numpy(), rule_column(inputs.surface))
-    rest = torch.from_numpy(odds) - explained * scale
-    return _table([*scaled, (0, 0, "base", rest)], candidates)
+    rest = total - sum((values for *_, values in parts), torch.zeros(len(total)))
+    scale, shift = weights.calibration.scale, weights.calibration.shift
+    scaled = [(layer, head, signal, values * scale) for layer, head, signal, values in parts]
+    scaled.append((0, 0, "base", rest * scale + shift))
+    return _table(scaled, candidates.characters[boundaries])
+
+
+def _around(
+    whole: Stretches, at: Int[Tensor, " boundary"], reach: int
+) -> tuple[Stretches, Int[Tensor, "boundary token"]]:
+    """The stretch around each boundary that its log odds depend on, and the tokens in it."""
+    tokens = at[:, None] + torch.arange(-reach, reach + 1)
+    inside = (tokens >= 0) & (tokens < whole.tokens.shape[1])
+    tokens = tokens.clamp(0, whole.tokens.shape[1] - 1)
+    shown = inside.float()
+    return (
+        Stretches(
+            whole.tokens[0][tokens] * shown[..., None],
+            whole.gaps[0][tokens] * shown[..., None],
+            shown,
+        ),
+        tokens,
+    )
 
 
 def _maps_by_head(weights: ModeWeights, sites: Sequence[AttentionSite]) -> list[LayerMap]:
@@ -88,49 +99,42 @@ def _maps_by_head(weights: ModeWeights, sites: Sequence[AttentionSite]) -> list[
 
 
 def _integrated_gradient(
-    weights: ModeWeights, inputs: CandidateInputs
-) -> tuple[Float[Tensor, "candidate input"], Float[Tensor, " candidate"]]:
-    """The mean gradient on the way from all zeros to the inputs, and the output there."""
-    whole = inputs.joined()
-    gradient = torch.zeros_like(whole)
+    weights: ModeWeights, seen: Stretches
+) -> tuple[Stretches, Float[Tensor, " boundary"]]:
+    """The mean gradient on the way from all zeros to what is seen, and the output there."""
+    middle = weights.net.shape.reach
+    tokens, gaps = torch.zeros_like(seen.tokens), torch.zeros_like(seen.gaps)
     for step in range(_STEPS):
-        here = (whole * ((step + 0.5) / _STEPS)).requires_grad_()
-        (part,) = torch.autograd.grad(weights.net(here).sum(), here)
-        gradient += part / _STEPS
+        share = (step + 0.5) / _STEPS
+        here = Stretches(
+            (seen.tokens * share).requires_grad_(),
+            (seen.gaps * share).requires_grad_(),
+            seen.inside,
+        )
+        odds = weights.net(here)[:, middle].sum()
+        towards_tokens, towards_gaps = torch.autograd.grad(odds, (here.tokens, here.gaps))
+        tokens += towards_tokens / _STEPS
+        gaps += towards_gaps / _STEPS
     with torch.inference_mode():
-        return gradient, weights.net(whole)
-
-
-def _split(joined: Float[Tensor, "candidate input"], like: CandidateInputs) -> CandidateInputs:
-    """A row per candidate, taken apart as inputs are put together."""
-    sizes = [
-        like.projected[0].numel(),
-        like.inside.shape[1],
-        like.signals.shape[1],
-        like.surface.shape[1],
-    ]
-    projected, inside, signals, surface = joined.split(sizes, dim=1)  # type: ignore[no-untyped-call]
-    return CandidateInputs(projected.reshape(like.projected.shape), inside, signals, surface)
+        return Stretches(tokens, gaps, seen.inside), weights.net(seen)[:, middle]
 
 
 def _table(
-    rows: Sequence[tuple[int, int, str, Float[Tensor, " candidate"]]], candidates: Candidates
+    parts: Sequence[tuple[int, int, str, Float[Tensor, " boundary"]]],
+    characters: Int64[np.ndarray, " boundary"],
 ) -> pd.DataFrame:
-    columns = ["boundary", "layer", "head", "signal", "contribution"]
     tables = [
         pd.DataFrame(
             {
-                "boundary": candidates.characters,
+                "boundary": characters,
                 "layer": layer,
                 "head": head,
                 "signal": signal,
                 "contribution": values.double().numpy(),
             }
         )
-        for layer, head, signal, values in rows
+        for layer, head, signal, values in parts
     ]
-    if not tables:
-        return pd.DataFrame(columns=columns)
-    table = pd.concat(tables, ignore_index=True)
+    table = pd.concat(tables, ignore_index=True)[_COLUMNS]
     order = ["boundary", "contribution"]
     return table.sort_values(order, ascending=[True, False], kind="stable", ignore_index=True)

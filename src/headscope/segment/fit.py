@@ -1,5 +1,6 @@
 """Fitting: from texts to what a segmenter has learned for a mode."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,10 +21,12 @@ from headscope.segment.head_signals import SIGNALS
 from headscope.segment.length_prior import LengthPrior
 from headscope.segment.metrics import BoundaryCounts, count_boundaries
 from headscope.segment.mode import Mode
-from headscope.segment.mode_weights import Calibration, ModeWeights, rule_column
-from headscope.segment.read_heads import keep_all, read_heads, text_tokenizer
+from headscope.segment.mode_weights import Calibration, ModeWeights
+from headscope.segment.read_heads import keep_all, read_heads, read_sites, text_tokenizer
 from headscope.segment.surface import surface_features
-from headscope.segment.training_texts import TrainingText
+from headscope.segment.training_texts import TrainingText, training_texts
+from headscope.segment.weights import SegmenterWeights
+from headscope.text.document import Document
 
 _HELD_OUT = 8
 """Every so many-th text is kept out of training, to calibrate and to choose the threshold on."""
@@ -52,6 +55,27 @@ class ReadTexts:
             starts = np.flatnonzero(np.isin(candidates.characters, text.starts)) + 1
             lengths += np.diff([0, *starts.tolist(), len(candidates) + 1]).tolist()
         return lengths
+
+
+def fit_weights(
+    model: LoadedModel,
+    documents: Sequence[Document],
+    *,
+    layers: Sequence[int] | None,
+    modes: Sequence[Mode],
+    settings: TrainingSettings,
+    trained_on: str,
+) -> SegmenterWeights:
+    """What a segmenter learns from documents, for each mode; see `Segmenter.fit`."""
+    deepest = max(site.layer for site in model.sites if site.stack == model.stacks[0])
+    chosen = tuple(layers or range(1, max(1, round(deepest * 2 / 3)) + 1))
+    sites = read_sites(model, chosen)
+    learned = {}
+    for mode in modes:
+        taught = training_texts(documents, mode, random.Random(settings.seed))
+        learned_from, chosen_by = split_held_out(taught)
+        learned[mode] = fit_mode(model, sites, learned_from, chosen_by, mode, settings)
+    return SegmenterWeights(model.name, model.weights_hash, chosen, learned, trained_on)
 
 
 def split_held_out(
@@ -95,9 +119,8 @@ def fit_mode(
 def tune(weights: ModeWeights, held_out: ReadTexts) -> ModeWeights:
     """The weights calibrated on texts they were not trained on, with the best threshold there."""
     raw = score_all(weights.net, held_out.examples).double().numpy()
-    ruled = rule_column(held_out.examples.surface)
-    calibration = _platt(raw, ruled, held_out.examples.labels.double().numpy())
-    log_odds = held_out.per_text(calibration.log_odds(raw, ruled))
+    calibration = _platt(raw, held_out.examples.labels.double().numpy())
+    log_odds = held_out.per_text(calibration.log_odds(raw))
     best = (-1.0, 0.5, weights.prior)
     for weight in _PRIOR_WEIGHTS:
         prior = LengthPrior(weights.prior.mean_log, weights.prior.deviation_log, weight)
@@ -120,12 +143,19 @@ def read_training_texts(
         for text, encoding in zip(texts, encodings, strict=True)
     ]
     sizes = [len(encoding.token_ids) for encoding in encodings]
-    firsts = np.concatenate([[0], np.cumsum(sizes)])
-    repeats = [len(found) for found in candidates]
+    firsts = np.cumsum([0, *sizes[:-1]])
+    places = [
+        torch.from_numpy(found.tokens).clamp(max=max(size - 1, 0))
+        for found, size in zip(candidates, sizes, strict=True)
+    ]
     surfaces = [
         surface_features(text.text, found.characters)
         if mode == "punctuated"
         else np.zeros((len(found), 0), dtype=np.float32)
+        for text, found in zip(texts, candidates, strict=True)
+    ]
+    labels = [
+        np.isin(found.characters, text.starts).astype(np.float32)
         for text, found in zip(texts, candidates, strict=True)
     ]
     return ReadTexts(
@@ -134,30 +164,12 @@ def read_training_texts(
         Examples(
             outputs=torch.cat([reading.columns for reading in readings]),
             signals=torch.cat(
-                [
-                    reading.signals[torch.from_numpy(found.tokens).clamp(max=max(size - 1, 0))]
-                    for reading, found, size in zip(readings, candidates, sizes, strict=True)
-                ]
+                [reading.signals[its] for reading, its in zip(readings, places, strict=True)]
             ),
             surface=torch.from_numpy(np.concatenate(surfaces)),
-            tokens=torch.from_numpy(
-                np.concatenate(
-                    [
-                        found.tokens + first
-                        for found, first in zip(candidates, firsts[:-1], strict=True)
-                    ]
-                )
-            ),
-            text_first=torch.from_numpy(np.repeat(firsts[:-1], repeats)),
-            text_behind=torch.from_numpy(np.repeat(firsts[1:], repeats)),
-            labels=torch.from_numpy(
-                np.concatenate(
-                    [
-                        np.isin(found.characters, text.starts).astype(np.float32)
-                        for text, found in zip(texts, candidates, strict=True)
-                    ]
-                )
-            ),
+            tokens=torch.cat([its + int(first) for its, first in zip(places, firsts, strict=True)]),
+            labels=torch.from_numpy(np.concatenate(labels)),
+            text_sizes=tuple(sizes),
         ),
     )
 
@@ -183,17 +195,20 @@ def _count(
 
 
 def _platt(
-    raw: Float64[np.ndarray, " candidate"],
-    ruled: Float64[np.ndarray, " candidate"],
-    labels: Float64[np.ndarray, " candidate"],
+    raw: Float64[np.ndarray, " candidate"], labels: Float64[np.ndarray, " candidate"]
 ) -> Calibration:
-    """The scale and shifts that make the labels most likely."""
+    """The scale and shift that make the labels most likely (Platt 1999).
+
+    With his targets a little inside 0 and 1: labels that the network never misses would ask for an
+    infinite scale.
+    """
+    yes = labels.sum()
+    no = len(labels) - yes
+    targets = np.where(labels > 0, (yes + 1) / (yes + 2), 1 / (no + 2))
 
     def loss(parameters: np.ndarray) -> float:
-        odds = parameters[0] * raw + parameters[1] + parameters[2] * ruled
-        # A little towards no shift: rules that never err would ask for an infinite one.
-        return float(np.mean(np.logaddexp(0, odds) - labels * odds) + 1e-4 * parameters[2] ** 2)
+        odds = parameters[0] * raw + parameters[1]
+        return float(np.mean(np.logaddexp(0, odds) - targets * odds))
 
-    found = minimize(loss, np.array([1.0, 0.0, 0.0]), method="Nelder-Mead")
-    scale, shift, rule_shift = (float(value) for value in found.x)
-    return Calibration(scale, shift, rule_shift if ruled.any() else 0.0)
+    scale, shift = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead").x
+    return Calibration(float(scale), float(shift))

@@ -1,16 +1,18 @@
 """Training the small network on what heads wrote for texts with known sentence starts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from headscope.segment.boundary_net import BoundaryNet, NetShape
+from headscope.segment.boundary_net import BoundaryNet, NetShape, Stretches
 
-_CHUNK = 64
-"""Candidates that stay together: neighbours share tokens, which need projecting only once."""
+_STRETCH_TOKENS = 128
+"""Tokens that are trained on together; others around them are seen, as far as the net reaches."""
+_APART = 32
+"""Empty places between two texts, so that nothing reaches from one into the other."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -23,10 +25,9 @@ class Examples:
     surface: Float[Tensor, "candidate feature"]
     tokens: Int[Tensor, " candidate"]
     """The first token behind the gap."""
-    text_first: Int[Tensor, " candidate"]
-    text_behind: Int[Tensor, " candidate"]
-    """The ends of the candidate's text, in tokens."""
     labels: Float[Tensor, " candidate"]
+    text_sizes: tuple[int, ...]
+    """The number of tokens of each text."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -37,10 +38,11 @@ class TrainingSettings:
     """How a network is trained."""
 
     epochs: int = 4
-    batch: int = 1024
-    learning_rate: float = 1.5e-3
+    batch: int = 16
+    """Stretches of 128 tokens that are learned from at once."""
+    learning_rate: float = 2e-3
     weight_decay: float = 0.05
-    dropout: float = 0.6
+    dropout: float = 0.4
     seed: int = 0
 
 
@@ -53,19 +55,22 @@ def fit_net(examples: Examples, shape: NetShape, settings: TrainingSettings) -> 
         mean, scale = sample.mean(0), sample.std(0) + 1e-3
         net.signal_mean.copy_(examples.signals.float().mean(0))
         net.signal_scale.copy_(examples.signals.float().std(0) + 1e-3)
-        batches = (len(examples) // _CHUNK) // (settings.batch // _CHUNK)
+        places = _Places.of(examples)
+        steps = settings.epochs * (len(places) // (_STRETCH_TOKENS * settings.batch) + 2)
         optimiser = torch.optim.AdamW(
             net.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
         )
         schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimiser, settings.learning_rate, total_steps=settings.epochs * max(1, batches) + 1
+            optimiser, settings.learning_rate, total_steps=steps
         )
         net.train()
         for _ in range(settings.epochs):
-            for chosen in _batches(len(examples), settings.batch):
-                logits = score(net, examples, chosen, mean, scale)
+            for firsts in _batches(len(places), settings.batch):
+                odds, candidates = _score(net, examples, places, firsts, mean, scale)
+                if not len(candidates):
+                    continue
                 loss = nn.functional.binary_cross_entropy_with_logits(
-                    logits, examples.labels[chosen]
+                    odds, examples.labels[candidates]
                 )
                 optimiser.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
@@ -77,54 +82,78 @@ def fit_net(examples: Examples, shape: NetShape, settings: TrainingSettings) -> 
     return net
 
 
-def score(
-    net: BoundaryNet,
-    examples: Examples,
-    chosen: Int[Tensor, " chosen"],
-    mean: Float[Tensor, " output"] | None = None,
-    scale: Float[Tensor, " output"] | None = None,
-) -> Float[Tensor, " chosen"]:
-    """The log odds of some examples; head outputs are standardised first where asked for."""
-    tokens = examples.tokens[chosen]
-    ends = examples.text_first[chosen], examples.text_behind[chosen]
-    around = tokens[:, None] + torch.arange(-net.shape.context, net.shape.context)
-    around = around.clamp(0, len(examples.outputs) - 1)
-    needed, _ = torch.unique(around, return_inverse=True)
-    outputs = examples.outputs[needed].float()
-    if mean is not None and scale is not None:
-        outputs = (outputs - mean) / scale
-    projected = net.dropout(net.projection(outputs))
-    # Token numbers as places in `needed`; a text's end may lie beyond what is needed of it.
-    inputs = net.gather(
-        projected,
-        examples.signals[chosen].float(),
-        examples.surface[chosen].float(),
-        torch.searchsorted(needed, tokens),
-        (torch.searchsorted(needed, ends[0]), torch.searchsorted(needed, ends[1])),
-    )
-    return net(inputs.joined())  # type: ignore[no-any-return]
-
-
 def score_all(net: BoundaryNet, examples: Examples) -> Float[Tensor, " candidate"]:
     """The log odds of all examples by a trained network."""
+    places = _Places.of(examples)
+    found = torch.zeros(len(examples))
     with torch.inference_mode():
-        parts = [
-            score(net, examples, torch.arange(first, min(first + 8192, len(examples))))
-            for first in range(0, len(examples), 8192)
-        ]
-    return torch.cat(parts) if parts else torch.zeros(0)
+        for firsts in torch.arange(0, len(places), _STRETCH_TOKENS).split(16):  # type: ignore[no-untyped-call]
+            odds, candidates = _score(net, examples, places, firsts)
+            found[candidates] = odds
+    # Candidates that share a token with the one behind them got no place of their own.
+    return found[places.candidates[places.of_token[examples.tokens]]]
 
 
-def _batches(examples: int, size: int) -> Sequence[Int[Tensor, " chosen"]]:
-    """The examples in random order, neighbours in chunks; what fills no batch is left out."""
-    if examples < size:
-        return [torch.arange(examples)]
-    chunks = torch.randperm(examples // _CHUNK)
-    per_batch = size // _CHUNK
-    return [
-        (chunks[first : first + per_batch, None] * _CHUNK + torch.arange(_CHUNK)).flatten()
-        for first in range(0, len(chunks) - per_batch + 1, per_batch)
-    ]
+@dataclass(frozen=True, eq=False, slots=True)
+class _Places:
+    """The tokens of all texts in a row, with empty places between the texts."""
+
+    tokens: Int[Tensor, " place"]
+    """Which token stands there; -1 for none."""
+    candidates: Int[Tensor, " place"]
+    """Which candidate lies in front of that token; -1 for none."""
+    of_token: Int[Tensor, " token"]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @classmethod
+    def of(cls, examples: Examples) -> "_Places":
+        sizes = torch.tensor(examples.text_sizes)
+        texts = torch.repeat_interleave(torch.arange(len(sizes)), sizes)
+        of_token = torch.arange(len(texts)) + _APART * (texts + 1)
+        tokens = torch.full((len(texts) + _APART * (len(sizes) + 1),), -1)
+        tokens[of_token] = torch.arange(len(texts))
+        candidates = torch.full_like(tokens, -1)
+        candidates[of_token[examples.tokens]] = torch.arange(len(examples))
+        return cls(tokens, candidates, of_token)
+
+
+def _score(
+    net: BoundaryNet,
+    examples: Examples,
+    places: _Places,
+    firsts: Int[Tensor, " stretch"],
+    mean: Float[Tensor, " output"] | None = None,
+    scale: Float[Tensor, " output"] | None = None,
+) -> tuple[Float[Tensor, " scored"], Int[Tensor, " scored"]]:
+    """Log odds in the stretches that begin at some places, and the candidates they belong to.
+
+    Head outputs are standardised first where asked for.
+    """
+    reach = net.shape.reach
+    around = firsts[:, None] + torch.arange(-reach, _STRETCH_TOKENS + reach)
+    beyond = (around < 0) | (around >= len(places))
+    around = around.clamp(0, len(places) - 1)
+    tokens = places.tokens[around].masked_fill(beyond, -1)
+    candidates = places.candidates[around].masked_fill(beyond, -1)
+    inside = (tokens >= 0).float()
+    outputs = examples.outputs[tokens.clamp(min=0)].float()
+    if mean is not None and scale is not None:
+        outputs = (outputs - mean) / scale
+    there = candidates.clamp(min=0)
+    gaps = net.gaps(examples.signals[there].float(), examples.surface[there].float())
+    seen = Stretches(net.projection(outputs), gaps * (candidates >= 0)[..., None], inside)
+    odds = net(seen)[:, reach:-reach]
+    candidates = candidates[:, reach:-reach]
+    return odds[candidates >= 0], candidates[candidates >= 0]
+
+
+def _batches(places: int, batch: int) -> Iterator[Int[Tensor, " stretch"]]:
+    """The firsts of stretches that cover all places, in random order, cut elsewhere each time."""
+    shift = int(torch.randint(_STRETCH_TOKENS, (1,)))
+    firsts = torch.arange(-shift, places, _STRETCH_TOKENS)
+    yield from firsts[torch.randperm(len(firsts))].split(batch)  # type: ignore[no-untyped-call]
 
 
 def _fold(

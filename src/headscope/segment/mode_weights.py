@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Float64, Int
 from torch import Tensor
 
 from headscope.models.site import AttentionSite
-from headscope.segment.boundary_net import BoundaryNet, CandidateInputs
+from headscope.segment.boundary_net import BoundaryNet, Stretches
 from headscope.segment.candidates import Candidates
 from headscope.segment.length_prior import LengthPrior
 from headscope.segment.read_heads import LayerMap, Reading
-from headscope.segment.surface import FEATURES, surface_features
+from headscope.segment.surface import surface_features
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +22,10 @@ class Calibration:
 
     scale: float = 1.0
     shift: float = 0.0
-    rule_shift: float = 0.0
-    """Added where the rule-based splitter cuts: it errs less than rough texts suggest."""
 
-    def log_odds(
-        self,
-        raw: Float64[np.ndarray, " candidate"],
-        ruled: Float64[np.ndarray, " candidate"] | float = 0.0,
-    ) -> Float64[np.ndarray, " candidate"]:
-        """The calibrated log odds; `ruled` is 1 where the rule-based splitter cuts."""
-        odds: Float64[np.ndarray, " candidate"] = (
-            self.scale * raw + self.shift + self.rule_shift * ruled
-        )
-        return odds
+    def log_odds(self, raw: Float64[np.ndarray, " candidate"]) -> Float64[np.ndarray, " candidate"]:
+        """The calibrated log odds."""
+        return self.scale * raw + self.shift
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -57,21 +48,14 @@ class ModeWeights:
             first += rows
         return maps
 
-    def inputs(self, reading: Reading, candidates: Candidates, text: str) -> CandidateInputs:
-        """What the network sees of the candidates of a text that has been read."""
+    def seen(self, reading: Reading, candidates: Candidates, text: str) -> Stretches:
+        """All tokens of a text that has been read, as one stretch for the network."""
         net = self.net
-        return net.gather(
-            reading.columns + net.projection.bias,
-            reading.signals[
-                torch.from_numpy(candidates.tokens).clamp(max=len(reading.signals) - 1)
-            ],
-            self._surface(candidates, text),
-            torch.from_numpy(candidates.tokens),
-            (
-                torch.zeros(len(candidates), dtype=torch.long),
-                torch.full((len(candidates),), len(reading.columns)),
-            ),
-        )
+        places = self.places(reading, candidates)
+        gaps = torch.zeros(len(reading.columns), net.shape.gap_numbers)
+        gaps[places] = net.gaps(reading.signals[places], self._surface(candidates, text))
+        tokens = reading.columns + net.projection.bias
+        return Stretches(tokens[None], gaps[None], torch.ones(1, len(tokens)))
 
     def log_odds(
         self, reading: Reading, candidates: Candidates, text: str
@@ -80,19 +64,16 @@ class ModeWeights:
         if not len(candidates) or not len(reading.columns):
             # Characters for which the tokenizer has no token: nothing was read, nothing is said.
             return np.full(len(candidates), -20.0)
-        inputs = self.inputs(reading, candidates, text)
         with torch.inference_mode():
-            raw = self.net(inputs.joined())
-        return self.calibration.log_odds(raw.double().numpy(), rule_column(inputs.surface))
+            raw = self.net(self.seen(reading, candidates, text))[0]
+        at_candidates = raw[self.places(reading, candidates)].double().numpy()
+        return self.calibration.log_odds(at_candidates)
+
+    def places(self, reading: Reading, candidates: Candidates) -> Int[Tensor, " candidate"]:
+        """The token that stands for each candidate: the first behind it, or the very last."""
+        return torch.from_numpy(candidates.tokens).clamp(max=len(reading.columns) - 1)
 
     def _surface(self, candidates: Candidates, text: str) -> Tensor:
         if not self.net.shape.surface:
             return torch.zeros(len(candidates), 0)
         return torch.from_numpy(surface_features(text, candidates.characters))
-
-
-def rule_column(surface: Float[Tensor, "candidate feature"]) -> Float64[np.ndarray, " candidate"]:
-    """1 where the rule-based splitter cuts; zeros where the surface is not seen."""
-    if not surface.shape[1]:
-        return np.zeros(len(surface))
-    return surface[:, FEATURES.index("rule_based_splitter")].double().numpy()

@@ -1,58 +1,30 @@
 """The segmenter: sentences and topics of any text, from what attention heads write."""
 
 import itertools
-import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args, overload
 
-import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float64, Int64
 
-from headscope.errors import ModelError, SettingsError
+from headscope.errors import SettingsError
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
-from headscope.segment.candidates import Candidates, find_candidates
+from headscope.segment.boundary_scores import BoundaryScores, score_texts
 from headscope.segment.decode import CutRules, decode
 from headscope.segment.explain import explain_boundaries
-from headscope.segment.fit import fit_mode, split_held_out
+from headscope.segment.fit import fit_weights
 from headscope.segment.fit_net import TrainingSettings
 from headscope.segment.mode import MODES, Mode, checked_mode, choose_mode
-from headscope.segment.read_heads import read_heads, read_sites, text_tokenizer
+from headscope.segment.read_heads import text_tokenizer
 from headscope.segment.stream import stream_segments
-from headscope.segment.topics import MOST_SENTENCES, TopicSettings, find_topics, sentence_vectors
-from headscope.segment.training_texts import training_texts
-from headscope.segment.weights import SHIPPED, SegmenterWeights, load_weights
+from headscope.segment.topics import TopicSettings, sentence_topics
+from headscope.segment.weights import SegmenterWeights, find_weights
 from headscope.text.document import Document
+from headscope.text.sentences import split_sentences
 
 By = Literal["sentence", "topic"]
 Span = tuple[int, int]
-
-_BATCH_CHARACTERS = 400_000
-"""Texts are read together up to this many characters, so that memory does not grow with a list."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class BoundaryScores:
-    """How likely a sentence begins at each candidate of a text."""
-
-    mode: Mode
-    """Which weights were used: those for text with punctuation, or those for text without."""
-    characters: Int64[np.ndarray, " candidate"]
-    """The character that the sentence would begin with."""
-    probabilities: Float64[np.ndarray, " candidate"]
-    """Calibrated on texts that the weights were not trained on."""
-    hard: Bool[np.ndarray, " candidate"]
-    """True behind a blank line, where `blank_lines` makes a boundary certain."""
-
-    @property
-    def log_odds(self) -> Float64[np.ndarray, " candidate"]:
-        """The logarithm of the odds of a boundary."""
-        inside = np.clip(self.probabilities, 1e-9, 1 - 1e-9)
-        odds: Float64[np.ndarray, " candidate"] = np.log(inside / (1 - inside))
-        return odds
 
 
 class Segmenter:
@@ -89,8 +61,7 @@ class Segmenter:
         self.blank_lines = blank_lines
         self.model = model if isinstance(model, LoadedModel) else load_model(model)
         text_tokenizer(self.model)
-        self.weights = _find_weights(self.model, weights)
-        self._sites = self.weights.sites(self.model)
+        self.weights = find_weights(self.model, weights)
 
     @classmethod
     def fit(
@@ -115,16 +86,14 @@ class Segmenter:
             text if isinstance(text, Document) else Document(str(number), text)
             for number, text in enumerate(texts)
         ]
-        deepest = max(site.layer for site in loaded.sites if site.stack == loaded.stacks[0])
-        chosen = tuple(layers or range(1, max(1, round(deepest * 2 / 3)) + 1))
-        sites = read_sites(loaded, chosen)
-        settings = settings or TrainingSettings()
-        learned = {}
-        for mode in modes:
-            taught = training_texts(documents, mode, random.Random(settings.seed))
-            learned_from, chosen_by = split_held_out(taught)
-            learned[mode] = fit_mode(loaded, sites, learned_from, chosen_by, mode, settings)
-        weights = SegmenterWeights(loaded.name, loaded.weights_hash, chosen, learned, trained_on)
+        weights = fit_weights(
+            loaded,
+            documents,
+            layers=layers,
+            modes=modes,
+            settings=settings or TrainingSettings(),
+            trained_on=trained_on,
+        )
         return cls(loaded, weights=weights)
 
     def save(self, folder: str | Path) -> None:
@@ -151,8 +120,13 @@ class Segmenter:
     def spans(self, text: str | Sequence[str]) -> list[Span] | list[list[Span]]:
         """The segments as character spans [start, end), which cover the text without a gap."""
         if isinstance(text, str):
-            return self._spans([text])[0]
-        return self._spans(text)
+            return self.spans([text])[0]
+        if self.by == "topic":
+            return [self._topic_spans(one) for one in text]
+        return [
+            self._sentence_spans(one, scores)
+            for one, scores in zip(text, self.boundary_scores(text), strict=True)
+        ]
 
     @overload
     def boundary_scores(self, text: str) -> BoundaryScores: ...  # type: ignore[overload-overlap]
@@ -161,8 +135,9 @@ class Segmenter:
     def boundary_scores(self, text: str | Sequence[str]) -> BoundaryScores | list[BoundaryScores]:
         """How likely a sentence begins at each place where one can."""
         if isinstance(text, str):
-            return self._scores([text])[0]
-        return self._scores(text)
+            return self.boundary_scores([text])[0]
+        modes = [self.mode_of(one) for one in text]
+        return score_texts(self.model, self.weights, text, modes, blank_lines=self.blank_lines)
 
     def mode_of(self, text: str) -> Mode:
         """The mode in which a text is read: the one asked for, or what its punctuation suggests."""
@@ -184,14 +159,7 @@ class Segmenter:
         would justify are not made.
         """
         settings = TopicSettings(n_segments or self.rules.n_segments)
-        if settings.n_segments is not None:
-            return find_topics(sentence_vectors(self.model, sentences), settings)
-        found: list[int] = []
-        for first in range(0, len(sentences), MOST_SENTENCES):
-            vectors = sentence_vectors(self.model, sentences[first : first + MOST_SENTENCES])
-            found += [first] * (first > 0)
-            found += [first + start for start in find_topics(vectors, settings)]
-        return found
+        return sentence_topics(self.model, sentences, settings)
 
     def explain(self, text: str) -> pd.DataFrame:
         """Which heads and which signals put the sentence boundaries of a text there.
@@ -201,124 +169,40 @@ class Segmenter:
         `contrast`, `cut`, `mass_before`, `mass_after`, and `surface` (no head). The contributions
         of a boundary and its `base` row add up to its log odds.
         """
-        scores = self._scores([text])[0]
-        starts = self._cut_sentences(text, scores)
-        return explain_boundaries(
-            self.model, self._sites, self.weights.modes[scores.mode], text, starts
-        )
-
-    def _spans(self, texts: Sequence[str]) -> list[list[Span]]:
-        all_starts = [
-            self._cut_sentences(text, scores)
-            for text, scores in zip(texts, self._scores(texts), strict=True)
-        ]
-        if self.by == "topic":
-            all_starts = [
-                self._cut_topics(text, starts)
-                for text, starts in zip(texts, all_starts, strict=True)
-            ]
-        return [
-            list(zip([0, *starts], [*starts, len(text)], strict=True)) if text else []
-            for text, starts in zip(texts, all_starts, strict=True)
-        ]
-
-    def _scores(self, texts: Sequence[str]) -> list[BoundaryScores]:
-        scores: dict[int, BoundaryScores] = {}
-        for mode in MODES:
-            group: list[int] = []
-            size = 0
-            for number, text in enumerate(texts):
-                if self.mode_of(text) != mode:
-                    continue
-                if group and size + len(text) > _BATCH_CHARACTERS:
-                    scores |= self._score_group(texts, group, mode)
-                    group, size = [], 0
-                group.append(number)
-                size += len(text)
-            if group:
-                scores |= self._score_group(texts, group, mode)
-        return [scores[number] for number in range(len(texts))]
-
-    def _score_group(
-        self, texts: Sequence[str], group: Sequence[int], mode: Mode
-    ) -> dict[int, BoundaryScores]:
-        tokenizer = text_tokenizer(self.model)
-        learned = self.weights.modes[mode]
-        encodings = [tokenizer.encode(texts[number]) for number in group]
-        readings = read_heads(self.model, encodings, self._sites, learned.layer_maps(self._sites))
-        found = {}
-        for number, encoding, reading in zip(group, encodings, readings, strict=True):
-            text = texts[number]
-            candidates = find_candidates(text, encoding)
-            log_odds = learned.log_odds(reading, candidates, text)
-            found[number] = BoundaryScores(
-                mode,
-                candidates.characters,
-                1 / (1 + np.exp(-log_odds)),
-                _behind_blank_lines(text, candidates) & self.blank_lines,
-            )
-        return found
-
-    def _cut_sentences(
-        self, text: str, scores: BoundaryScores, rules: CutRules | None = None
-    ) -> list[int]:
+        scores = self.boundary_scores(text)
+        starts = self._sentence_starts(text, scores)
         learned = self.weights.modes[scores.mode]
-        sentences = self.by == "sentence"
+        return explain_boundaries(self.model, self.weights.sites(self.model), learned, text, starts)
+
+    def _next_spans(self, before: str, text: str) -> list[Span]:
+        """The spans of a text that follows another one, which is read for context only."""
+        if self.by == "topic":
+            return self._topic_spans(text, before)
+        return self._sentence_spans(text, self.boundary_scores(before + text).behind(len(before)))
+
+    def _sentence_spans(self, text: str, scores: BoundaryScores) -> list[Span]:
+        edges = [0, *self._sentence_starts(text, scores), len(text)]
+        return list(itertools.pairwise(edges)) if text else []
+
+    def _topic_spans(self, text: str, before: str = "") -> list[Span]:
+        if self.mode_of(text) == "punctuated":
+            # Rules are as good for this: a topic begins with a sentence that nobody doubts.
+            spans = list(split_sentences(text))
+        else:
+            scores = self.boundary_scores(before + text).behind(len(before))
+            spans = self._sentence_spans(text, scores)
+        topics = self.topics([text[start:end] for start, end in spans])
+        edges = [0, *(spans[index][0] for index in topics), len(text)]
+        return list(itertools.pairwise(edges)) if text else []
+
+    def _sentence_starts(self, text: str, scores: BoundaryScores) -> list[int]:
+        learned = self.weights.modes[scores.mode]
         return decode(
             scores.log_odds,
             scores.characters,
             len(text),
             threshold=self.threshold or learned.threshold,
             prior=learned.prior,
-            rules=self.rules if sentences else CutRules(),
+            rules=self.rules if self.by == "sentence" else CutRules(),
             hard=scores.hard,
         )
-
-    def _cut_topics(self, text: str, starts: list[int]) -> list[int]:
-        edges = [0, *starts, len(text)]
-        sentences = [text[start:end] for start, end in itertools.pairwise(edges)]
-        return [edges[index] for index in self.topics(sentences)]
-
-    def _next_spans(self, before: str, text: str) -> list[Span]:
-        """The spans of a text that follows another one, which is read for context only."""
-        shift = len(before)
-        scores = self._scores([before + text])[0]
-        later = scores.characters > shift
-        scores = BoundaryScores(
-            scores.mode,
-            scores.characters[later] - shift,
-            scores.probabilities[later],
-            scores.hard[later],
-        )
-        starts = self._cut_sentences(text, scores)
-        if self.by == "topic":
-            starts = self._cut_topics(text, starts)
-        return list(zip([0, *starts], [*starts, len(text)], strict=True)) if text else []
-
-
-def _behind_blank_lines(text: str, candidates: Candidates) -> Bool[np.ndarray, " candidate"]:
-    found = np.zeros(len(candidates), dtype=bool)
-    for index, character in enumerate(candidates.characters):
-        place = int(character) - 1
-        lines = 0
-        while place >= 0 and text[place].isspace():
-            lines += text[place] == "\n"
-            place -= 1
-        found[index] = lines > 1
-    return found
-
-
-def _find_weights(
-    model: LoadedModel, weights: str | Path | SegmenterWeights | None
-) -> SegmenterWeights:
-    if isinstance(weights, SegmenterWeights):
-        return weights
-    if weights is not None:
-        return load_weights(weights)
-    shipped = load_weights(SHIPPED)
-    if shipped.weights_hash != model.weights_hash:
-        raise ModelError(
-            f"no segmenter weights come with headscope for {model.name}; learn them from plain "
-            "texts with Segmenter.fit(texts, model=...), or pass weights=FOLDER"
-        )
-    return shipped

@@ -1,9 +1,9 @@
 """Topics: where a sequence of sentences turns to something else.
 
 Each sentence is the mean of what the heads write for its tokens, read by itself, centred over the
-text and scaled to length 1. The best cuts into k segments are those with the least scatter inside
-segments, found exactly by dynamic programming on the Gram matrix. How many segments there are is
-read off the same sentences in random order, which have no topics.
+text, scaled to length 1, with some of its neighbours added. The best cuts into k segments are those
+with the least scatter inside segments, found exactly by dynamic programming on the Gram matrix. How
+many segments there are is read off the same sentences in random order, which have no topics.
 """
 
 from collections.abc import Sequence
@@ -26,16 +26,20 @@ from headscope.segment.read_heads import (
 )
 from headscope.text.encoding import Encoding
 
-MOST_SENTENCES = 1_000
+_MOST_SENTENCES = 1_000
 """Longer sequences are cut into stretches of so many sentences: costs grow with the square."""
 
 _MOST_SEGMENTS = 100
 _FEWEST_SENTENCES = 3
 """A topic whose number is not given has at least so many: less is mostly one odd sentence."""
 
-_PENALTY = 1.2
-"""A cut must gain so many times what the best cuts of shuffled sentences gain on average. Above 1,
-because neighbouring sentences of one topic are more alike than shuffled ones."""
+_NEIGHBOURS = 0.3
+"""How much of the sentence before and of the one behind is added to each: a short or odd sentence
+says little by itself."""
+
+_PENALTY = 1.1
+"""Cuts must gain so many times what as many cuts of shuffled sentences gain. Above 1, because
+neighbouring sentences of one topic are more alike than shuffled ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,20 @@ class TopicSettings:
     def __post_init__(self) -> None:
         if self.n_segments is not None and self.n_segments < 1:
             raise SettingsError(f"n_segments: {self.n_segments} is too few; give at least 1")
+
+
+def sentence_topics(
+    model: LoadedModel, sentences: Sequence[str], settings: TopicSettings
+) -> list[int]:
+    """The sentences at which a new topic begins, the first one left out, in order."""
+    if settings.n_segments is not None:
+        return find_topics(sentence_vectors(model, sentences), settings)
+    found: list[int] = []
+    for first in range(0, len(sentences), _MOST_SENTENCES):
+        vectors = sentence_vectors(model, sentences[first : first + _MOST_SENTENCES])
+        found += [first] * (first > 0)
+        found += [first + start for start in find_topics(vectors, settings)]
+    return found
 
 
 def sentence_vectors(
@@ -87,13 +105,18 @@ def find_topics(
     gram = _gram(vectors)
     if settings.n_segments is not None:
         wanted = min(settings.n_segments, n)
-        return _starts(cheapest_segments(_costs(gram), wanted)[1], wanted)
+        costs = _costs(_with_neighbours(gram), min(_FEWEST_SENTENCES, n // wanted))
+        return _starts(cheapest_segments(costs, wanted)[1], wanted)
     most = min(n // _FEWEST_SENTENCES, _MOST_SEGMENTS)
     if most < 2:
         return []
-    least, starts = cheapest_segments(_costs(gram, _FEWEST_SENTENCES), most)
-    penalty = _PENALTY * _chance_gain(gram, most, settings)
-    return _starts(starts, int(np.argmin(least + penalty * np.arange(most))) + 1)
+    least, starts = cheapest_segments(_costs(_with_neighbours(gram), _FEWEST_SENTENCES), most)
+    by_chance = _least_by_chance(gram, most, settings)
+    penalty = _PENALTY * (by_chance[:, :1] - by_chance).mean(0)
+    gains = least[0] - least - penalty
+    if gains.max() <= (by_chance[:, :1] - by_chance - penalty).max():
+        return []  # shuffled sentences can gain as much: nothing tells topics apart
+    return _starts(starts, int(np.argmax(gains)) + 1)
 
 
 def _gram(
@@ -105,6 +128,21 @@ def _gram(
     unit = np.divide(centred, lengths, out=np.zeros_like(centred), where=lengths > 1e-9)
     gram: Float64[np.ndarray, "sentence sentence"] = unit @ unit.T
     return gram
+
+
+def _with_neighbours(
+    gram: Float64[np.ndarray, "sentence sentence"],
+) -> Float64[np.ndarray, "sentence sentence"]:
+    """The same with some of the sentences before and behind added to each, of length 1 again."""
+    rows = gram.copy()
+    rows[1:] += _NEIGHBOURS * gram[:-1]
+    rows[:-1] += _NEIGHBOURS * gram[1:]
+    both = rows.copy()
+    both[:, 1:] += _NEIGHBOURS * rows[:, :-1]
+    both[:, :-1] += _NEIGHBOURS * rows[:, 1:]
+    lengths = np.sqrt(np.maximum(np.diag(both), 1e-18))
+    smoothed: Float64[np.ndarray, "sentence sentence"] = both / np.outer(lengths, lengths)
+    return smoothed
 
 
 def _costs(
@@ -128,17 +166,17 @@ def _costs(
     return np.where(sizes >= fewest, scatter, np.inf)
 
 
-def _chance_gain(
+def _least_by_chance(
     gram: Float64[np.ndarray, "sentence sentence"], most: int, settings: TopicSettings
-) -> float:
-    """What cuts gain in the same sentences shuffled: the largest mean gain, in the median."""
+) -> Float64[np.ndarray, "permutation segments"]:
+    """The least scatter inside 1 to `most` segments of the same sentences, each time shuffled."""
     rng = np.random.default_rng(settings.seed)
-    gains = []
+    found = []
     for _ in range(settings.permutations):
         order = rng.permutation(len(gram))
-        least, _ = cheapest_segments(_costs(gram[np.ix_(order, order)], _FEWEST_SENTENCES), most)
-        gains.append(np.max((least[0] - least[1:]) / np.arange(1, most)))
-    return float(np.median(gains))
+        shuffled = _with_neighbours(gram[np.ix_(order, order)])
+        found.append(cheapest_segments(_costs(shuffled, _FEWEST_SENTENCES), most)[0])
+    return np.array(found)
 
 
 def _starts(starts: NDArray[np.int64], segments: int) -> list[int]:

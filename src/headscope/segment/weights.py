@@ -25,7 +25,7 @@ from headscope.segment.mode import MODES, Mode
 from headscope.segment.mode_weights import Calibration, ModeWeights
 from headscope.segment.read_heads import read_sites
 
-FORMAT = 1
+FORMAT = 2
 SHIPPED = Path(__file__).parent / "shipped"
 """The weights for the demo model, made by recipes/fit_demo_segmenter.py."""
 
@@ -116,6 +116,26 @@ def load_weights(folder: str | Path) -> SegmenterWeights:
         )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ModelError(f"the segmenter in {path} is damaged ({error}); fit it anew") from error
+
+
+def find_weights(
+    model: LoadedModel, weights: str | Path | SegmenterWeights | None
+) -> SegmenterWeights:
+    """The weights that are given or named, and without any, those that come with headscope.
+
+    Raises:
+        ModelError: there are none, or they were learned from another model.
+    """
+    if weights is None:
+        weights = load_weights(SHIPPED)
+        if weights.weights_hash != model.weights_hash:
+            raise ModelError(
+                f"no segmenter weights come with headscope for {model.name}; learn them from "
+                "plain texts with Segmenter.fit(texts, model=...), or pass weights=FOLDER"
+            )
+    found = weights if isinstance(weights, SegmenterWeights) else load_weights(weights)
+    found.sites(model)
+    return found
 
 
 def _facts(weights: ModeWeights) -> dict[str, Any]:

@@ -1,0 +1,95 @@
+"""How good segments are on documents that the shipped weights were not learned from.
+
+    python benchmarks/segment_quality.py EWT-TRAIN.conllu.gz SOTU.jsonl.gz [--topic-texts 20]
+
+Every fifth document of each corpus was left out of training (recipes/fit_demo_segmenter.py); these
+are measured here. Sentences: the table of `segment-eval`, for all and for the better edited genres.
+Topics: passages of different documents (Choi 2000), and real documents with sections of their own,
+where the question is whether cutting is any better than not cutting at all.
+"""
+
+import argparse
+from itertools import pairwise
+
+import pandas as pd
+
+import headscope as hs
+from headscope.segment.evaluation.sentences import evaluate_sentences
+from headscope.segment.evaluation.topics import (
+    Concatenated,
+    concatenate_passages,
+    evaluate_topics,
+)
+from headscope.text.corpus import read_corpus
+from headscope.text.document import Document
+from headscope.text.sentences import sentence_spans
+
+PASSAGES = ((3, 11), (3, 5), (6, 8), (9, 11))
+SHOWN = ["headscope", "headscope (n)", "C99", "C99 (n)", "TextTiling", "even", "random", "none"]
+
+
+def by_paragraph(document: Document) -> Concatenated:
+    """The sentences of a document, and those with which its paragraphs begin."""
+    spans = sentence_spans(document)
+    sentences = [document.text[start:end].strip() for start, end in spans]
+    gaps = [document.text[before[1] : after[0]] for before, after in pairwise(spans)]
+    return Concatenated(sentences, [place for place, gap in enumerate(gaps, 1) if "\n\n" in gap])
+
+
+def by_heading(document: Document) -> Concatenated:
+    """The sentences of an address, headings in capitals taken out, and those that follow one."""
+    kept: list[str] = []
+    starts: list[int] = []
+    for start, end in sentence_spans(document):
+        sentence = document.text[start:end].strip()
+        letters = [letter for letter in sentence if letter.isalpha()]
+        if len(letters) > 4 and all(letter.isupper() for letter in letters):
+            if kept and (not starts or starts[-1] < len(kept)):
+                starts.append(len(kept))
+        else:
+            kept.append(sentence)
+    return Concatenated(kept, starts)
+
+
+def show(title: str, table: pd.DataFrame) -> None:
+    print(f"\n{title}\n{table.round(3).to_string()}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("web")
+    parser.add_argument("speeches")
+    parser.add_argument("--topic-texts", type=int, default=20)
+    parser.add_argument("--only", choices=["sentences", "topics"])
+    args = parser.parse_args()
+    web = list(read_corpus([args.web]))[::5]
+    speeches = list(read_corpus([args.speeches], id_column="id"))[::5]
+    segmenter = hs.Segmenter("demo")
+    if args.only != "topics":
+        edited = [d for d in web if d.id.startswith(("weblog", "newsgroup"))]
+        for title, documents in (("all genres", web), ("weblog and newsgroup", edited)):
+            table = evaluate_sentences(segmenter, documents)
+            wide = table.pivot(index="method", columns="condition", values="f1")
+            show(f"F1, {len(documents)} documents of EWT train: {title}", wide)
+    if args.only == "sentences":
+        return
+    for name, documents in (("EWT", web), ("SOTU", speeches)):
+        rows = {}
+        for shortest, longest in PASSAGES:
+            texts = concatenate_passages(
+                documents, texts=args.topic_texts, shortest=shortest, longest=longest
+            )
+            table = evaluate_topics(segmenter, texts).set_index("method")
+            rows[f"{shortest}-{longest}"] = table["pk"]
+            rows[f"segments {shortest}-{longest}"] = table["segments"]
+        show(f"Pk, 10 passages of {name}, {args.topic_texts} texts", pd.DataFrame(rows).loc[SHOWN])
+    paragraphs = [by_paragraph(document) for document in web]
+    headings = [by_heading(document) for document in speeches]
+    for name, sections in (("EWT paragraphs", paragraphs), ("SOTU headings", headings)):
+        long_enough = [one for one in sections if len(one.starts) > 2 and len(one.sentences) > 15]
+        table = evaluate_topics(segmenter, long_enough).set_index("method")
+        show(f"Pk, {len(long_enough)} real documents: {name}", table.loc[SHOWN])
+
+
+if __name__ == "__main__":
+    main()
