@@ -60,7 +60,7 @@ def test_results_open_in_xarray_as_they_are(demo_run):
 
 def test_the_manifest_is_plain_json(demo_run):
     manifest = json.loads((demo_run.folder / "manifest.json").read_text())
-    assert manifest["schema"] == 1
+    assert manifest["schema"] == 2
     assert manifest["model"]["name"] == "demo"
     assert manifest["corpus"]["windows"] == 12
     assert manifest["settings"]["pairs"] == "top:0.01"
@@ -88,7 +88,7 @@ def test_an_unfinished_run_says_how_to_finish_it(demo_run, tmp_path):
     assert run.shards_done == 0
     with pytest.raises(RunError, match="not finished"):
         _ = run.heads
-    with pytest.raises(RunError, match="no finished shard"):
+    with pytest.raises(RunError, match="no measured text"):
         run.rows()
 
 

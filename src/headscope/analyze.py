@@ -130,9 +130,11 @@ def analyze(
         folder = Path(out) if out is not None else default_folder(loaded.name, request)
         _refuse_foreign_folder(folder)
         stack.enter_context(only_writer(folder))
+        there = _resumed(loaded, request, settings, folder)
+        # Not before: a folder with another run is left as it is.
         journal.keep_in(folder)
         trust = {"allow_pickle": allow_pickle, "trust_remote_code": trust_remote_code}
-        run = _analyze(loaded, request, settings, nulls, folder, plan, trust, bars)
+        run = _analyze(loaded, request, settings, nulls, folder, there, plan, trust, bars)
         if report:
             bars.stage("writing the report", total=1)
             with timed("writing the report"):
@@ -147,12 +149,13 @@ def _analyze(
     settings: Settings,
     nulls: int,
     folder: Path,
+    there: Manifest | None,
     plan: WorkPlan,
     trust: Mapping[str, bool],
     bars: Progress,
 ) -> Run:
     sites = model.sites_of(settings.layers)
-    manifest = _manifest(model, request, settings, sites, folder, plan, bars)
+    manifest = _manifest(model, request, settings, sites, folder, there, plan, bars)
     run = Run(folder, manifest)
     measure_shards(run, model, sites, plan, bars, **trust)
     if nulls:
@@ -171,15 +174,14 @@ def _manifest(
     settings: Settings,
     sites: Sequence[AttentionSite],
     folder: Path,
+    there: Manifest | None,
     plan: WorkPlan,
     bars: Progress,
 ) -> Manifest:
-    """The manifest in the folder, if it is of this very run; otherwise a new one."""
+    """The manifest that is there, with its windows made whole; otherwise a new one."""
     if model.tokenizer is None:
         raise SettingsError(f"{model.name} reads no text: analyze measures models of text")
-    there = None
-    if (folder / "manifest.json").exists():
-        there = _resumed(model, request, settings, sites, folder)
+    if there is not None:
         if windows_are_whole(folder, there.corpus):
             return there
         bars.say(f"texts of {folder} are missing or damaged and cut again")
@@ -200,14 +202,13 @@ def _manifest(
 
 
 def _resumed(
-    model: LoadedModel,
-    request: CorpusRequest,
-    settings: Settings,
-    sites: Sequence[AttentionSite],
-    folder: Path,
-) -> Manifest:
+    model: LoadedModel, request: CorpusRequest, settings: Settings, folder: Path
+) -> Manifest | None:
+    """The manifest in the folder, if it is of this very run; None without one."""
+    if not (folder / "manifest.json").exists():
+        return None
     there = Manifest.read(folder)
-    asked = describe_run(model, there.corpus, settings, sites)
+    asked = describe_run(model, there.corpus, settings, model.sites_of(settings.layers))
     different = differences(there, asked, corpus=False)
     if there.schema != asked.schema:
         different.append(f"schema: {there.schema} / {asked.schema}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from headscope.errors import RunError
+from headscope.errors import StorageError
 from headscope.progress import Progress
 from headscope.runs.live import LOG_NAME
 
@@ -34,7 +34,7 @@ class Journal(Progress):
         self._total: int | None = None
         self._progress_written = 0.0
         if path is not None:
-            self._open(Path(path))
+            self._open(Path(path), os.O_CREAT)
 
     def __enter__(self) -> "Journal":
         return self
@@ -56,7 +56,8 @@ class Journal(Progress):
 
     def keep_in(self, folder: Path) -> None:
         """Write to the log in a run folder, too, from now on."""
-        self._open(folder / LOG_NAME)
+        # A link in its place, which a folder from elsewhere may hold, is not followed.
+        self._open(folder / LOG_NAME, os.O_CREAT | os.O_NOFOLLOW)
         self.note("started", host=socket.gethostname(), process=os.getpid(), run=str(folder))
 
     def stage(self, name: str, total: int | None = None, done: int = 0) -> None:
@@ -95,10 +96,13 @@ class Journal(Progress):
                 self._files = [other for other in self._files if other is not file]
                 self.say(f"cannot write {file.name}: {error.strerror}", kind="log")
 
-    def _open(self, path: Path) -> None:
+    def _open(self, path: Path, flags: int) -> None:
         try:
-            self._files.append(path.open("a", encoding="utf-8"))
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | flags, 0o644)
+            # Names of files may hold bytes that are no text.
+            file = os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
+            self._files.append(file)
         except OSError as error:
-            raise RunError(
+            raise StorageError(
                 f"cannot write the log {path}: {error.strerror}; choose another file with --log"
             ) from error

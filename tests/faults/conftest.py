@@ -7,21 +7,39 @@ from collections import Counter
 
 import pytest
 
-from tests.faults.subject import Subject, make_subject
+from tests.faults.nursery import Nursery
+from tests.faults.subject import Subject, save_model, write_corpus
 
 TRIED: Counter[str] = Counter()
 LOST: Counter[str] = Counter()
 
 
 @pytest.fixture(scope="session")
-def subject(tmp_path_factory) -> Subject:
-    return make_subject(tmp_path_factory.mktemp("subject"))
+def subject(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("subject")
+    nursery = Nursery()
+    yield Subject(save_model(folder / "model"), write_corpus(folder / "texts.jsonl"), nursery)
+    nursery.close()
 
 
 @pytest.fixture(scope="session")
 def undisturbed(subject, tmp_path_factory):
     """The run of the subject to which nothing happened. Only to be read."""
     return subject.analyse(tmp_path_factory.mktemp("undisturbed") / "run")
+
+
+@pytest.fixture(scope="session")
+def undisturbed_with_nulls(subject, tmp_path_factory):
+    """The same with untrained models."""
+    return subject.analyse(tmp_path_factory.mktemp("with nulls") / "run", nulls=4)
+
+
+@pytest.fixture(scope="session")
+def work_s(undisturbed) -> float:
+    """How long that took, from its first file to its last."""
+    files = [path for path in undisturbed.folder.rglob("*") if path.is_file()]
+    times = [path.stat().st_mtime for path in files]
+    return max(times) - min(times)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -29,11 +29,12 @@ import headscope as hs
 from headscope.errors import HeadscopeError
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.runs.examples import read_examples
+from headscope.runs.live import live_state
 from headscope.text.corpus import FILE_KINDS, read_corpus
 from headscope.text.windows import cut_windows
 from tests.compare.tiny_bert import tokenizer_of_all
 from tests.faults.mutate import mutated, mutated_json, mutated_text, random_text
-from tests.faults.seed_files import KEPT, SEEDS
+from tests.faults.seed_files import KEPT, LOG, SEEDS
 
 LIMIT_S = 10
 """Of computing, for one input."""
@@ -141,14 +142,18 @@ def run_input(chance: random.Random, folder: Path) -> tuple[str, Callable[[], No
     run = folder / "run"
     shutil.rmtree(run, ignore_errors=True)
     shutil.copytree(chance.choice(sorted(KEPT.iterdir())), run)
+    (run / "log.jsonl").write_bytes(LOG)
     path = chance.choice(sorted(path for path in run.rglob("*") if path.is_file()))
     kind = f"run, {path.parent.name + '/*' if path.parent != run else path.stem}{path.suffix}"
     if path.suffix == ".json" and chance.random() < 0.8:
         values = mutated_json(json.loads(path.read_text()), chance)
         path.write_text(json.dumps(values), errors="surrogatepass")
+    elif path.suffix == ".jsonl" and chance.random() < 0.8:
+        lines = [mutated_json(json.loads(line), chance) for line in path.read_text().splitlines()]
+        path.write_text("\n".join(json.dumps(line) for line in lines), errors="surrogatepass")
     else:
         path.write_bytes(mutated(path.read_bytes(), chance))
-        if path.suffix != ".json" and chance.random() < 0.5:
+        if path.suffix not in (".json", ".jsonl") and chance.random() < 0.5:
             _put_checksum_right(run, path)
     # Reading results.nc takes most of a second: only where it, or now and then the manifest, is
     # what was spoilt.
@@ -165,7 +170,14 @@ def run_input(chance: random.Random, folder: Path) -> tuple[str, Callable[[], No
     return kind, read
 
 
+def _read_log(run: hs.Run) -> None:
+    live = live_state(run.folder)
+    if live is not None:
+        str((live.left, live.end))
+
+
 READINGS: list[Callable[[hs.Run], object]] = [
+    _read_log,
     lambda run: run.left_out,
     lambda run: run.rows(),
     lambda run: run.windows(),

@@ -50,3 +50,20 @@ SEEDS: dict[str, list[bytes]] = {
     ],
     ".conllu": [_CONLLU.encode()],
 }
+
+LOG = b"\n".join(
+    json.dumps(
+        {"time": f"2026-01-01T00:00:{second:02d}+00:00", "elapsed_s": second, **facts}
+    ).encode()
+    for second, facts in enumerate(
+        [
+            {"event": "started", "process": 7},
+            {"event": "stage", "stage": "texts", "total": 9, "done": 0},
+            {"event": "progress", "stage": "texts", "total": 9, "done": 4},
+            {"event": "said", "kind": "worker lost", "message": "a worker was lost"},
+            {"event": "progress", "stage": "texts", "total": 9, "done": 8},
+            {"event": "ended", "kind": "StorageError"},
+        ]
+    )
+)
+"""What a run wrote down of itself."""

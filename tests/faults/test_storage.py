@@ -1,7 +1,6 @@
 """Disks that are full or read-only, and two writers in one folder."""
 
 import contextlib
-import os
 import resource
 import signal
 import subprocess
@@ -39,15 +38,15 @@ def run_bytes(undisturbed) -> int:
 
 
 @pytest.mark.fault("disk full (a small tmpfs), then space is made")
-@pytest.mark.parametrize("seed", moments(1, 10))
+@pytest.mark.parametrize("seed", moments(1, 5))
 def test_a_full_disk_stops_the_run_and_loses_nothing(
     subject, undisturbed, run_bytes, tmp_path, seed
 ):
     """From next to nothing to nearly enough: texts, shards, untrained models, results."""
-    kilobytes = int(run_bytes / 1024 * (0.9 - 0.085 * seed))
+    kilobytes = int(run_bytes / 1024 * (0.9 - 0.2 * seed))
     disk = tmp_path / "disk"
     with mounted(disk, f"size={kilobytes}k"):
-        _, said = subject.run(disk / "run")
+        said = subject.run(disk / "run")
         assert said.code == 1
         assert said.err.count("\n") == 1, said.err
         assert "StorageError: cannot write" in said.err
@@ -68,7 +67,7 @@ resource.setrlimit({resource.RLIMIT_FSIZE}, (20_000, -1))
 @pytest.mark.fault("writes that fail half-way (a limit on the size of files)")
 def test_a_write_that_fails_half_way_leaves_no_half_of_a_file(subject, undisturbed, tmp_path):
     out = tmp_path / "run"
-    _, said = subject.run(out, before=TINY_FILES)
+    said = subject.run(out, before=TINY_FILES)
     assert said.code == 1
     assert "StorageError: cannot write" in said.err
     assert "Traceback" not in said.err
@@ -85,7 +84,7 @@ def test_a_read_only_folder_is_refused_for_writing_and_good_for_reading(
         subject.analyse(disk / "run")
         remount(disk, "ro")
         for out in (disk / "run", disk / "new"):
-            _, said = subject.run(out)
+            said = subject.run(out)
             assert said.code == 1
             assert said.err.count("\n") == 1, said.err
             assert "Read-only file system" in said.err
@@ -97,13 +96,13 @@ def test_a_read_only_folder_is_refused_for_writing_and_good_for_reading(
 
 
 @pytest.mark.fault("two processes on one run folder")
-@pytest.mark.parametrize("seed", moments(1, 4))
+@pytest.mark.parametrize("seed", moments(1, 2))
 def test_the_second_of_two_processes_is_refused(subject, undisturbed, tmp_path, seed):
     """Started together, so that both come to the folder at about the same time."""
     out = tmp_path / "run"
     both = [subject.start(out) for _ in range(2)]
-    said = [process.communicate(timeout=300)[1] for process in both]
-    codes = [process.returncode for process in both]
+    said = [process.wait() for process in both]
+    codes = [process.code for process in both]
     # One may have been so much later that it found a finished run.
     assert codes.count(0) >= 1, said
     for code, err in zip(codes, said, strict=True):
@@ -118,9 +117,9 @@ def test_a_lock_dies_with_its_process(subject, undisturbed, tmp_path):
     out = tmp_path / "run"
     first = subject.start(out)
     wait_for(first, out / "manifest.json")
-    os.kill(first.pid, signal.SIGSTOP)  # asleep, it still holds the folder
-    _, said = subject.run(out)
+    first.signal(signal.SIGSTOP)  # asleep, it still holds the folder
+    said = subject.run(out)
     assert "another process is writing" in said.err
-    first.kill()
-    first.communicate()
+    first.signal(signal.SIGKILL)
+    first.wait()
     assert_same_results(subject.analyse(out), undisturbed)

@@ -1,5 +1,6 @@
 """report.html in a real browser."""
 
+import json
 import re
 import shutil
 from collections import Counter
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 
 from headscope.report.findings import FINDINGS, findings_rows
-from headscope.run import Run
+from headscope.run import Run, open_run
 from tests.browser import open_page
+from tests.faults.seed_files import KEPT
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +164,11 @@ def test_numbers_that_are_absent_are_dashes(demo_run):
     layers = demo_run.layers.head(1).assign(same_sentence=float("nan"))
     column = [finding.column for finding in FINDINGS].index("same_sentence")
     assert findings_rows(layers)[0][column] == "-"
+
+
+def test_a_minimal_run_has_a_report_with_the_maps_it_has(tmp_path):
+    run = open_run(KEPT / "schema-2")
+    assert run.manifest.settings.minimal
+    page = run.report(tmp_path / "report.html").path.read_text()
+    (stack,) = json.loads(page.split('id="hs-data">')[1].split("</script>")[0])["stacks"]
+    assert set(stack["maps"]) == {"raw", "aligned"}

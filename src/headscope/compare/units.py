@@ -62,8 +62,8 @@ def resampling_units(runs: Sequence[Run]) -> list[Units]:
     return [of_run for of_run in units if of_run is not None]
 
 
-def _documents_of(run: Run) -> list[str]:
+def _documents_of(run: Run) -> list[object]:
     """The document of each text."""
     with refuse_unreadable(f"a table of {run.folder}"):
-        names: list[str] = run.windows().to_table(columns=["document"])["document"].to_pylist()
+        names: list[object] = run.windows().to_table(columns=["document"])["document"].to_pylist()
     return names

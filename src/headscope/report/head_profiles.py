@@ -87,6 +87,7 @@ def _maps(results: xr.Dataset, heads: pd.DataFrame) -> dict[str, Any]:
     by_position = {
         variant: of_heads(mean_similarity(results, variant, SIDE))
         for variant in SIMILARITY_VARIANTS
+        if variant in results["variant"]  # a minimal run has its own alone
     }
     return by_position | {"aligned": of_heads(mean_aligned(results))}
 

@@ -27,21 +27,17 @@ def write_whole(path: Path, content: bytes) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as file:
             file.write(content)
-        take_name(temporary, path)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _flush_folder(path.parent)
     except OSError as error:
-        remove(temporary)
+        _remove(temporary)
         raise StorageError(
             f"cannot write {path}: {error.strerror}; free space or choose another folder, then "
             "run the same command again: what was finished is kept"
         ) from error
     return hashlib.sha256(content).hexdigest()
-
-
-def take_name(temporary: Path, path: Path) -> None:
-    """Give a file that is written its final name, once its bytes are on the disk."""
-    _flush(temporary)
-    temporary.replace(path)
-    _flush(path.parent)  # the new name itself must survive a power cut, too
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -69,15 +65,15 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def remove(path: Path) -> None:
-    """Remove a temporary file, if it can be removed."""
+def _remove(path: Path) -> None:
     # What cannot be removed (the folder may be read-only by now) is cleared away by the next run.
     with contextlib.suppress(OSError):
         path.unlink()
 
 
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def _flush_folder(folder: Path) -> None:
+    # The new name itself must survive a power cut, too.
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

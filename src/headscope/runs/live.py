@@ -9,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 LOG_NAME = "log.jsonl"
+MOST_CHARACTERS = 1 << 20
+"""Of a line: what is longer is none of ours."""
 RECENT_S = 600.0
 """The rate is that of the last ten minutes: a machine may become slower, or workers more."""
+LONGEST_S = 1e10
+"""Three centuries: an end beyond that is none."""
 _FAULTLESS = ("remark", "finished", "interrupted")
 
 
@@ -34,7 +38,8 @@ class LiveState:
         """How long the stage still takes; None where that cannot be said."""
         if self.total is None or not self.rate:
             return None
-        return timedelta(seconds=(self.total - self.done) / self.rate)
+        seconds = (self.total - self.done) / self.rate
+        return timedelta(seconds=seconds) if 0 <= seconds < LONGEST_S else None
 
     @property
     def end(self) -> datetime | None:
@@ -57,14 +62,14 @@ def live_state(folder: Path) -> LiveState | None:
                 points = points or [(elapsed, done)]
             elif event in ("said", "ended") and line["kind"] not in _FAULTLESS:
                 failures[str(line["kind"])] += 1
-        except (KeyError, ValueError, TypeError):
+        except (KeyError, ValueError, TypeError, OverflowError):
             continue  # not a line of ours
     if last_sign is None:
         return None
     return LiveState(
         stage=stage,
         done=points[-1][1] if points else 0,
-        total=total if isinstance(total, int) else None,
+        total=total if isinstance(total, int) and abs(total) < 2**53 else None,
         rate=_rate(points),
         last_sign=last_sign,
         failures=dict(failures),
@@ -89,7 +94,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_file():
         return
     with path.open(encoding="utf-8", errors="replace") as file:
-        for text in file:
+        while text := file.readline(MOST_CHARACTERS):
             try:
                 line = json.loads(text)
             except (ValueError, RecursionError):

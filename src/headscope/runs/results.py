@@ -1,13 +1,15 @@
 """results.nc: the reduced arrays of a run, one netCDF group per attention stack."""
 
-import secrets
+import io
 from collections.abc import Mapping
 from pathlib import Path
 
+import h5netcdf
 import xarray as xr
+from xarray.backends import H5NetCDFStore
 
-from headscope.errors import RunError, StorageError, in_one_line
-from headscope.runs.files import remove, take_name
+from headscope.errors import RunError, in_one_line
+from headscope.runs.files import write_whole
 
 FILE_NAME = "results.nc"
 
@@ -18,28 +20,19 @@ tenth of this."""
 
 def write_results(folder: Path, results: Mapping[str, xr.Dataset]) -> None:
     """Write the datasets of all stacks into one file, whole or not at all."""
-    temporary = folder / f".{FILE_NAME}.{secrets.token_hex(8)}.part"
-    try:
-        for number, (stack, dataset) in enumerate(results.items()):
-            dataset.to_netcdf(
-                temporary,
-                group=stack,
-                mode="a" if number else "w",
-                engine="h5netcdf",
+    # In memory first: HDF5 that runs out of disk takes the whole process with it.
+    buffer = io.BytesIO()
+    with h5netcdf.File(buffer, "w") as file:
+        for stack, dataset in results.items():
+            dataset.dump_to_store(
+                H5NetCDFStore(file, group=stack, mode="a"),
                 # With a checksum of every chunk: a flipped bit is an error, not another number.
                 encoding={
                     name: {"zlib": True, "complevel": 1, "fletcher32": True}
                     for name in dataset.data_vars
                 },
             )
-        take_name(temporary, folder / FILE_NAME)
-    # Without space, HDF5 raises whatever it was doing.
-    except (OSError, RuntimeError) as error:
-        remove(temporary)
-        raise StorageError(
-            f"cannot write {folder / FILE_NAME}: {in_one_line(error)}; free space there, then run "
-            "the same command again: what was finished is kept"
-        ) from error
+    write_whole(folder / FILE_NAME, buffer.getvalue())
 
 
 def read_results(folder: Path, stack: str) -> xr.Dataset:

@@ -15,7 +15,8 @@ const MAPS = {
 /** The profile of head `index` of a stack, as a list of elements. */
 export async function headProfile(stack, index, texts) {
   const head = stack.heads[index];
-  const maps = await Promise.all(Object.entries(MAPS).map(([name, title]) => headMap(stack, name, title, index)));
+  const there = Object.entries(MAPS).filter(([name]) => name in stack.maps);
+  const maps = await Promise.all(there.map(([name, title]) => headMap(stack, name, title, index)));
   return [
     element("h3", { tabindex: -1 }, `Layer ${head.layer}, head ${head.head}: ${head.role}`),
     element("p", { class: "soft" }, head.evidence),

@@ -28,7 +28,7 @@ class Columns:
         present = list(present)
         for name in self.names():
             if name not in present:
-                listed = ", ".join(repr(column) for column in present[:20]) or "none at all"
+                listed = ", ".join(repr(column[:40]) for column in present[:20]) or "none at all"
                 raise CorpusError(f"{where} has no column {name!r}; its columns are: {listed}")
 
     def document(self, row: Mapping[str, Any], *, where: str, default_id: str) -> Document:

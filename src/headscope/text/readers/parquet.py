@@ -42,8 +42,8 @@ def _read(stream: IO[bytes], source: SourceFile, columns: Columns) -> Iterator[D
         or pa.types.is_null(values)
     ):
         raise CorpusError(
-            f"{source.name}: column {columns.text!r} holds {kind}, not text; "
-            f"its columns are: {', '.join(map(repr, schema.names[:20]))}"
+            f"{source.name}: column {columns.text!r} holds {str(kind)[:200]}, not text; "
+            f"its columns are: {', '.join(repr(name[:40]) for name in schema.names[:20])}"
         )
     # A text that is repeated many times may be in the file once: it stays once in memory.
     strings = [name for name in columns.names() if pa.types.is_string(schema.field(name).type)]
