@@ -1,24 +1,32 @@
 """The minimal analysis as a skilled user writes it without headscope, in two ways.
 
 Minimal: raw similarity, column-sum mask, top 1 % pairs, their distances, same sentence, repetition,
-focal token, and the sum of C over texts. Both read z and the attention maps of an eager model with
-hooks; neither has nulls, sweeps, intervals, checks or files.
+focal token, and the sum of C over texts. Both are given z and the attention maps by whatever reads
+the model: hooks (here), nnsight or TransformerLens (`peers.py`). Neither has nulls, sweeps,
+intervals, checks or files.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from headscope.kernels.labels import SENTENCE, TOKEN, TokenLabels
 
 OnLayer = Callable[[Tensor, Tensor], None]
+Reader = Callable[[TokenLabels, OnLayer], None]
+"""Runs a model over a batch; `OnLayer` gets z (batch head token d_head) and A of every layer."""
 
 
-def eager_layers(model: PreTrainedModel, labels: TokenLabels, on_layer: OnLayer) -> None:
-    """Run an eager model; `on_layer` gets z (batch head token d_head) and A of every layer."""
+def hooks(model: PreTrainedModel) -> Reader:
+    """Reads an eager model with hooks."""
+    return lambda labels, on_layer: _read_with_hooks(model, labels, on_layer)
+
+
+def _read_with_hooks(model: PreTrainedModel, labels: TokenLabels, on_layer: OnLayer) -> None:
     heads = model.config.num_attention_heads
     waiting: list[Tensor] = []
 
@@ -30,12 +38,12 @@ def eager_layers(model: PreTrainedModel, labels: TokenLabels, on_layer: OnLayer)
         z = joined.unflatten(-1, (heads, -1)).transpose(1, 2)
         on_layer(z, got[1])
 
-    hooks = []
+    registered = []
     for name, module in model.named_modules():
         if name.endswith(("attention.output.dense", "self_attn.o_proj")):
-            hooks.append(module.register_forward_pre_hook(on_projection))
+            registered.append(module.register_forward_pre_hook(on_projection))
         elif name.endswith(("layer.attention", "self_attn")) or name.split(".")[-1] == "attention":
-            hooks.append(module.register_forward_hook(on_attention))
+            registered.append(module.register_forward_hook(on_attention))
     try:
         with torch.inference_mode():
             model(
@@ -44,33 +52,34 @@ def eager_layers(model: PreTrainedModel, labels: TokenLabels, on_layer: OnLayer)
                 output_attentions=True,
             )
     finally:
-        for hook in hooks:
+        for hook in registered:
             hook.remove()
 
 
-def numpy_per_head(model: PreTrainedModel, labels: TokenLabels) -> None:
+def numpy_per_head(read: Reader, labels: TokenLabels) -> None:
     """Careful NumPy, a head at a time."""
     counted = labels.counted(False).numpy()
     sentence, token = labels.groups[SENTENCE].numpy(), labels.groups[TOKEN].numpy()
     n = counted.shape[1]
-    upper = np.triu_indices(n, 1)
-    total = np.zeros((n, n))
+    total: dict[int, NDArray[np.float32]] = {}
+    known = []
+    for text in range(len(counted)):
+        i, j = np.triu_indices(n, 1)
+        possible = counted[text, i] & counted[text, j]
+        i, j = i[possible], j[possible]
+        name = np.unique(token[text], return_inverse=True)[1]
+        same_sentence = sentence[text, i] == sentence[text, j]
+        known.append((i, j, i * n + j, same_sentence, name[i] == name[j], name))
 
     def on_layer(z: Tensor, attention: Tensor) -> None:
-        nonlocal total
-        for text in range(len(counted)):
-            i, j = upper
-            possible = counted[text, i] & counted[text, j]
-            i, j = i[possible], j[possible]
-            same_sentence = sentence[text, i] == sentence[text, j]
-            same_token = token[text, i] == token[text, j]
+        for text, (i, j, flat, same_sentence, same_token, name) in enumerate(known):
             for head in range(z.shape[1]):
                 vectors = z[text, head].numpy()
                 similarity = vectors @ vectors.T
-                total += similarity
+                total[head] = total.get(head, 0) + similarity
                 mass = attention[text, head].sum(0).numpy()
                 high = mass >= 0.3 * mass[counted[text]].max()
-                values = similarity[i, j]
+                values = similarity.ravel().take(flat)
                 take = max(1, round(0.01 * len(values)))
                 chosen = np.argpartition(values, -take)[-take:]
                 one, other = i[chosen], j[chosen]
@@ -79,13 +88,13 @@ def numpy_per_head(model: PreTrainedModel, labels: TokenLabels) -> None:
                     same_sentence[chosen].mean(),
                     same_token[chosen].mean(),
                     (high[one] | high[other]).mean(),
-                    np.bincount(token[text][np.concatenate([one, other])]).argmax(),
+                    np.bincount(name[np.concatenate([one, other])]).argmax(),
                 )
 
-    eager_layers(model, labels, on_layer)
+    read(labels, on_layer)
 
 
-def torch_per_layer(model: PreTrainedModel, labels: TokenLabels) -> None:
+def torch_per_layer(read: Reader, labels: TokenLabels) -> None:
     """Vectorised torch, a layer at a time."""
     counted = labels.counted(False)
     n = counted.shape[1]
@@ -116,4 +125,4 @@ def torch_per_layer(model: PreTrainedModel, labels: TokenLabels) -> None:
             names.mode(-1).values,
         )
 
-    eager_layers(model, labels, on_layer)
+    read(labels, on_layer)

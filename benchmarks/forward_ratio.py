@@ -1,11 +1,11 @@
 """What analysing costs against a plain forward pass of the same model over the same batches.
 
 Interleaved in one run: bare forward (sdpa attention, inference mode), headscope with everything on,
-headscope's minimal analysis, the same analysis by hand in NumPy and in torch, then bare again, and
-so on. Printed is the median of the ratios of neighbours, so that a machine that slows down in
-between favours neither side.
+headscope's minimal analysis, the same analysis by hand in NumPy and in torch, and through nnsight
+and TransformerLens where they are installed, then bare again, and so on. Printed is the median of
+the ratios of neighbours, so that a machine that slows down in between favours neither side.
 
-    python benchmarks/forward_ratio.py [--repeats 7] [--texts 64] [--models FOLDER] [NAME ...]
+    python benchmarks/forward_ratio.py [--repeats 7] [--texts 64] [--ours] [NAME ...]
 """
 
 import argparse
@@ -13,10 +13,12 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
-from by_hand import numpy_per_head, torch_per_layer
+from by_hand import Reader, hooks, numpy_per_head, torch_per_layer
+from peers import nnsight_reader, transformer_lens_reader
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, PreTrainedModel
 
 from headscope.kernels.labels import TokenLabels
@@ -41,6 +43,7 @@ class Configuration:
     tapped: LoadedModel
     window_tokens: int
     texts: int
+    causal: bool = False
 
 
 def base_geometry(models: Path, texts: int) -> Configuration:
@@ -64,6 +67,7 @@ def checkpoint(name: str, window_tokens: int, at_most: int) -> Callable[..., Con
             tapped,
             window_tokens,
             min(texts, at_most),
+            causal=tapped.sites[0].causal,
         )
 
     return make
@@ -88,7 +92,9 @@ def in_batches(windows: list[Window], work: Callable[[TokenLabels], object]) -> 
         work(label_tokens([windows[place] for place in places]))
 
 
-def ways(made: Configuration, windows: list[Window]) -> dict[str, Callable[[], object]]:
+def ways(
+    made: Configuration, windows: list[Window], *, ours: bool
+) -> dict[str, Callable[[], object]]:
     def bare(labels: TokenLabels) -> None:
         with torch.inference_mode():
             made.bare(input_ids=labels.token_ids, attention_mask=labels.real.long())
@@ -97,16 +103,29 @@ def ways(made: Configuration, windows: list[Window]) -> dict[str, Callable[[], o
         changed = Settings(window_tokens=made.window_tokens, minimal=settings.minimal)
         return measure_windows(made.tapped, windows, changed, sites=made.tapped.sites)
 
-    return {
+    def by_hand(read: Reader) -> Callable[[], None]:
+        return lambda: in_batches(windows, lambda labels: numpy_per_head(read, labels))
+
+    tried: dict[str, Callable[[], object]] = {
         "bare": lambda: in_batches(windows, bare),
         "headscope, everything": lambda: headscope(FULL),
         "headscope, minimal": lambda: headscope(MINIMAL),
-        "by hand, NumPy": lambda: in_batches(windows, lambda x: numpy_per_head(made.eager, x)),
-        "by hand, torch": lambda: in_batches(windows, lambda x: torch_per_layer(made.eager, x)),
     }
+    if ours:
+        return tried
+    tried["by hand, NumPy"] = by_hand(hooks(made.eager))
+    tried["by hand, torch"] = lambda: in_batches(
+        windows, lambda labels: torch_per_layer(hooks(made.eager), labels)
+    )
+    if find_spec("nnsight"):
+        tried["nnsight, NumPy"] = by_hand(nnsight_reader(made.eager))
+    if find_spec("transformer_lens") and made.tapped.path is not None:
+        read = transformer_lens_reader(made.tapped.path, causal=made.causal)
+        tried["TransformerLens, NumPy"] = by_hand(read)
+    return tried
 
 
-def compare(name: str, made: Configuration, repeats: int) -> None:
+def compare(name: str, made: Configuration, repeats: int, *, ours: bool) -> None:
     size = made.window_tokens
     documents = read_demo()
     windows = list(
@@ -118,7 +137,7 @@ def compare(name: str, made: Configuration, repeats: int) -> None:
             limit=made.texts,
         )
     )
-    tried = ways(made, windows)
+    tried = ways(made, windows, ours=ours)
     for work in tried.values():
         work()
     times: dict[str, list[float]] = {way: [] for way in tried}
@@ -146,11 +165,13 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=["demo", "base"], metavar="NAME")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--texts", type=int, default=64)
+    parser.add_argument("--ours", action="store_true", help="leave out how others would do it")
     parser.add_argument("--models", type=Path, default=Path(".cache/models"))
     args = parser.parse_args()
     print(f"{torch.get_num_threads()} threads; ratios to the bare forward pass")
     for name in args.names:
-        compare(name, CONFIGURATIONS[name](args.models, args.texts), args.repeats)
+        made = CONFIGURATIONS[name](args.models, args.texts)
+        compare(name, made, args.repeats, ours=args.ours)
 
 
 if __name__ == "__main__":
