@@ -1,16 +1,13 @@
-"""A run on a Ray cluster of several nodes on this machine, one of which is taken away, or killed.
+"""A run on a Ray cluster of several nodes on this machine, one of which, or a worker, is killed.
 
-    python ray_script.py MODEL CORPUS OUT NODES node|worker|none
+    python ray_script.py MODEL CORPUS OUT NODES node|worker
 
-A process of its own:
-Ray leaves threads and handlers behind.
+A process of its own: Ray leaves threads and handlers behind.
 """
 
 import os
 import signal
 import sys
-import threading
-import time
 from pathlib import Path
 
 # Before Ray is imported: nodes are on loopback.
@@ -19,8 +16,7 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 from ray.cluster_utils import Cluster
 
-import headscope as hs
-from tests.scale.subject import log_lines, worker_processes
+from tests.scale.subject import Workload, wait_for_shards, worker_processes
 
 BEFORE_FAULT = 2
 """Shards that are written before something happens."""
@@ -31,29 +27,16 @@ def main(model: str, corpus: str, out: str, nodes: str, fault: str) -> None:
     cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     others = [cluster.add_node(**node) for _ in range(int(nodes) - 1)]
 
-    def harm() -> None:
-        while len(log_lines(Path(out), "shard")) < BEFORE_FAULT:
-            time.sleep(0.01)
+    def harm(folder: Path) -> None:
+        wait_for_shards(folder, BEFORE_FAULT)
         if fault == "worker":
-            os.kill(worker_processes(Path(out))[0], signal.SIGKILL)
-        if fault == "node":
+            os.kill(worker_processes(folder)[0], signal.SIGKILL)
+        else:
             cluster.remove_node(others[0], allow_graceful=False)
 
-    threading.Thread(target=harm, daemon=True).start()
     try:
-        hs.analyze(
-            model,
-            corpus,
-            out=out,
-            window=32,
-            min_tokens=4,
-            shard_windows=2,
-            nulls=0,
-            permutations=2,
-            report=False,
-            on="ray",
-            address=cluster.address,
-            workers=int(nodes),
+        Workload(Path(model), Path(corpus)).analyse(
+            Path(out), harm, on="ray", address=cluster.address, workers=int(nodes)
         )
     finally:
         cluster.shutdown()

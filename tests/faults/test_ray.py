@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import headscope as hs
-from tests.scale.conftest import single, workload  # noqa: F401  (fixtures)
+from tests.scale.conftest import single, workload
 from tests.scale.subject import assert_same_results, log_lines
+
+__all__ = ["single", "workload"]  # fixtures
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed (extra scale)"
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 ROOT = Path(__file__).parents[2]
 
 
-def on_cluster(workload, out, *, nodes: int, fault: str) -> hs.Run:  # noqa: F811
+def on_cluster(workload, out, *, nodes: int, fault: str) -> hs.Run:
     script = Path(__file__).with_name("ray_script.py")
     arguments = [workload.model, workload.corpus, out, nodes, fault]
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -27,7 +29,7 @@ def on_cluster(workload, out, *, nodes: int, fault: str) -> hs.Run:  # noqa: F81
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
     )
     assert ended.returncode == 0, ended.stderr
     return hs.open_run(out)
@@ -36,8 +38,8 @@ def on_cluster(workload, out, *, nodes: int, fault: str) -> hs.Run:  # noqa: F81
 @pytest.mark.fault("a node of a Ray cluster removed")
 @pytest.mark.parametrize("nodes", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_a_cluster_that_loses_a_node_finishes_with_the_same_results(
-    workload,  # noqa: F811
-    single,  # noqa: F811
+    workload,
+    single,
     tmp_path,
     nodes,
 ):
@@ -49,18 +51,19 @@ def test_a_cluster_that_loses_a_node_finishes_with_the_same_results(
 @pytest.mark.long
 @pytest.mark.fault("a Ray worker killed mid-shard")
 @pytest.mark.parametrize("time", range(2))
-def test_a_killed_ray_worker_costs_its_shard_and_no_more(workload, single, tmp_path, time):  # noqa: F811
+def test_a_killed_ray_worker_costs_its_shard_and_no_more(workload, single, tmp_path, time):
     run = on_cluster(workload, tmp_path / "run", nodes=2, fault="worker")
     assert_same_results(run, single)
     assert [line["kind"] for line in log_lines(run.folder, "said")] == ["worker lost"]
 
 
+@pytest.mark.long
 def test_ray_started_here_with_shards_through_a_store_gives_the_same_bits(
-    workload,  # noqa: F811
-    single,  # noqa: F811
+    workload,
+    single,
     tmp_path,
 ):
     out, store = tmp_path / "run", tmp_path / "store"
-    run = workload.analyse(out, cores=2, on="ray", workers=2, via=store.as_uri())
+    run = workload.analyse_apart(out, cores=2, on="ray", workers=2, via=store.as_uri())
     assert_same_results(run, single)
     assert [path.name for path in store.rglob("*") if path.is_file()] == ["manifest.json"]

@@ -2,15 +2,15 @@
 
 import pytest
 
-from tests.scale.subject import Subject
+from tests.scale.subject import Workload
 
 
 @pytest.fixture(scope="session")
-def workload(tmp_path_factory) -> Subject:
-    return Subject.make(tmp_path_factory.mktemp("workload"))
+def workload(tmp_path_factory) -> Workload:
+    return Workload.make(tmp_path_factory.mktemp("workload"))
 
 
 @pytest.fixture(scope="session")
 def single(workload, tmp_path_factory):
     """Only to be read."""
-    return workload.analyse(tmp_path_factory.mktemp("single") / "run")
+    return workload.analyse(tmp_path_factory.mktemp("single") / "run", threads=1)

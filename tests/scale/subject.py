@@ -1,10 +1,12 @@
-"""A run of a few seconds: a tiny model, two dozen shards, processes of its own."""
+"""A run of a few seconds: a tiny model, two dozen shards, workers that something can happen to."""
 
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,36 +14,33 @@ import headscope as hs
 from tests.compare.tiny_bert import TEXTS, tiny_bert, tokenizer_of_all
 
 SHARDS = 24
+SETTINGS = {
+    "window": 32,
+    "min_tokens": 4,
+    "shard_windows": 2,
+    "nulls": 0,
+    "permutations": 2,
+    "report": False,
+    "progress": False,
+}
 SCRIPT = """
-import json, sys, time, headscope as hs
-from headscope.errors import HeadscopeError
+import json, signal, sys, headscope as hs
+# As in a terminal: what a shell starts in the background has Ctrl-C switched off.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 model, corpus, out, options = sys.argv[1:]
-try:
-    hs.analyze(model, corpus, out=out, window=32, min_tokens=4, shard_windows=2, nulls=0,
-        permutations=2, report=False, **json.loads(options))
-except HeadscopeError as error:
-    print(f"{type(error).__name__}: {error}", file=sys.stderr)
-    sys.exit(error.exit_code)
-"""
-SLOWLY = """
-import headscope.runs.shards, time
-write = headscope.runs.shards.ShardStore.write
-def slowly(self, number, shard):
-    time.sleep(0.1)
-    write(self, number, shard)
-headscope.runs.shards.ShardStore.write = slowly
+hs.analyze(model, corpus, out=out, **json.loads(options))
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class Workload:
     """A model and a corpus on disk, and how they are analysed."""
 
     model: Path
     corpus: Path
 
     @classmethod
-    def make(cls, folder: Path) -> "Subject":
+    def make(cls, folder: Path) -> "Workload":
         model, corpus = folder / "model", folder / "texts.jsonl"
         tiny_bert().save_pretrained(model)
         tokenizer_of_all().save_pretrained(model)
@@ -49,20 +48,26 @@ class Subject:
         corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
         return cls(model, corpus)
 
-    def start(self, out: Path, *, cores: int = 1, before: str = "", **options) -> subprocess.Popen:
-        """The analysis as a process; `before` is code that is run first in it."""
-        arguments = [str(self.model), str(self.corpus), str(out), json.dumps(options)]
+    def analyse(self, out: Path, harm: Callable[[Path], None] | None = None, **options) -> hs.Run:
+        """The run, finished here; `harm` is done meanwhile, in a thread, to the run in `out`."""
+        if harm:
+            threading.Thread(target=harm, args=[out], daemon=True).start()
+        return hs.analyze(self.model, self.corpus, out=out, **SETTINGS | options)
+
+    def start(self, out: Path, *, cores: int = 1, **options) -> subprocess.Popen:
+        """The analysis as a process of its own, on so many cores."""
+        arguments = [str(self.model), str(self.corpus), str(out), json.dumps(SETTINGS | options)]
         return subprocess.Popen(
-            [sys.executable, "-c", before + SCRIPT, *arguments],
+            [sys.executable, "-c", SCRIPT, *arguments],
             stderr=subprocess.PIPE,
             text=True,
             env=os.environ | {"OMP_NUM_THREADS": str(cores)},
         )
 
-    def analyse(self, out: Path, **options) -> hs.Run:
+    def analyse_apart(self, out: Path, **options) -> hs.Run:
         """The run, finished by a process of its own."""
         process = self.start(out, **options)
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=600)
         assert process.returncode == 0, err
         return hs.open_run(out)
 
@@ -80,9 +85,9 @@ def worker_processes(out: Path) -> list[int]:
     return [int(line["worker"].split(":")[1]) for line in log_lines(out, "worker ready")]
 
 
-def wait_for(process: subprocess.Popen, out: Path, *, event: str, times: int) -> None:
-    """Until the log has so many lines about an event, or the process has ended."""
-    while process.poll() is None and len(log_lines(out, event)) < times:
+def wait_for_shards(out: Path, number: int, process: subprocess.Popen | None = None) -> None:
+    """Until workers have written so many shards, or the process has ended."""
+    while len(log_lines(out, "shard")) < number and (process is None or process.poll() is None):
         time.sleep(0.01)
 
 

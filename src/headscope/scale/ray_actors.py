@@ -49,13 +49,22 @@ def connected(address: str | None, cores: int) -> Iterator[Any]:
         if address is None
         else {}
     )
-    try:
-        ray.init(
-            address=address or "local", log_to_driver=False, logging_level=logging.ERROR, **local
-        )
-    except Exception as error:  # which one depends on how far it got
-        what = f"cannot reach Ray at {address}" if address else "cannot start Ray here"
-        raise WorkerError(f"{what}: {in_one_line(error)}; try ray status") from error
+    for may_try_again in (address is None, False):
+        try:
+            ray.init(
+                address=address or "local",
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                **local,
+            )
+            break
+        except Exception as error:  # which one depends on how far it got
+            ray.shutdown()
+            # Ray gives itself 30 s to start, which is short on a busy machine.
+            if may_try_again:
+                continue
+            what = f"cannot reach Ray at {address}" if address else "cannot start Ray here"
+            raise WorkerError(f"{what}: {in_one_line(error)}; try ray status") from error
     try:
         yield ray
     finally:
