@@ -69,7 +69,7 @@ class ShardStore:
         try:
             receipt = read_json(self._path(number, "json"))
             self.left_out(number)
-            return all(is_unchanged(self._path(number, kind), receipt[kind]) for kind in FILES)
+            return all(is_unchanged(self._path(number, kind), str(receipt[kind])) for kind in FILES)
         except (KeyError, RunError):
             return False
 

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import IO
 
 import pyarrow as pa
@@ -61,15 +62,16 @@ def _seekable(source: SourceFile) -> IO[bytes]:
     """The file itself, or a temporary copy when it is gzipped: Parquet is read from its end."""
     if source.path is not None and not source.gzipped:
         return source.path.open("rb")
-    copy = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
-    with source.open() as stream:
-        while piece := stream.read(1 << 20):
-            copy.write(piece)
-            if copy.tell() > MAX_UNPACKED_BYTES:
-                copy.close()
-                raise CorpusError(
-                    f"{source.name} unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB; unpack it "
-                    "yourself if you trust it: Parquet is compressed inside"
-                )
-    copy.seek(0)
-    return copy
+    with ExitStack() as on_error:
+        copy = on_error.enter_context(tempfile.TemporaryFile())
+        with source.open() as stream:
+            while piece := stream.read(1 << 20):
+                copy.write(piece)
+                if copy.tell() > MAX_UNPACKED_BYTES:
+                    raise CorpusError(
+                        f"{source.name} unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB; "
+                        "unpack it yourself if you trust it: Parquet is compressed inside"
+                    )
+        copy.seek(0)
+        on_error.pop_all()  # the caller closes it
+        return copy
