@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headscope.compiled import scratch
 from headscope.kernels import fused
 from headscope.kernels.column_mass import column_mass
 from headscope.kernels.fused import fused_statistics
@@ -193,16 +194,18 @@ def test_windows_longer_than_the_bins_keep_the_whole_sum(kernel):
 
 
 @pytest.mark.parametrize("variant", ["raw", "centred", "cosine"])
-@pytest.mark.parametrize("window", [40, 300])
-def test_tiles_give_what_whole_matrices_give(variant, window, monkeypatch):
+@pytest.mark.parametrize("window", [70, 300])
+@pytest.mark.parametrize("minimal", [False, True], ids=["all rules", "one rule, in one pass"])
+def test_tiles_give_what_whole_matrices_give(variant, window, minimal, monkeypatch):
     rng = np.random.default_rng(8)
-    texts = [random_text(rng, n) for n in (38, 21)]
+    texts = [random_text(rng, n) for n in (68, 21)]
     texts[0].special[17] = True  # a token in the middle that is not counted
     z, attention = random_layer(rng, texts)
-    chosen = Settings(window_tokens=window, similarity=variant, permutations=2)
+    chosen = Settings(window_tokens=window, similarity=variant, permutations=2, minimal=minimal)
     batch = padded_batch(texts, chosen)
     whole = measured(vectorised_statistics, z, attention, batch, causal=False, settings=chosen)
-    monkeypatch.setattr(fused, "TILE_NUMBERS", HEADS * 38 * 5)
+    monkeypatch.setattr(fused, "TILE_NUMBERS", HEADS * 68 * 5)
+    monkeypatch.setattr(scratch, "_SHORT", 16)
     tiled = measured(fused_statistics, z, attention, batch, causal=False, settings=chosen)
     for ours, theirs in ((tiled.rows, whole.rows), (tiled.sums, whole.sums)):
         assert set(ours) == set(theirs)

@@ -60,6 +60,28 @@ def count_pairs(
 
 
 @inner
+def count_candidates(
+    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
+) -> None:
+    """Count what the rules take of the candidates: all that there is, if their places are known."""
+    n = texts.counted.shape[1]
+    lowest = scratch.rule_thresholds[scratch.lowest_first[0]]
+    values, rows, columns = scratch.pair_values, scratch.pair_rows, scratch.pair_columns
+    found = 0
+    for index in range(scratch.filled[0]):
+        if not scratch.candidates[index] >= lowest:
+            continue
+        values[found] = scratch.candidates[index]
+        rows[found] = scratch.candidate_places[index] // n
+        columns[found] = scratch.candidate_places[index] % n
+        found += 1
+        if found == len(values):
+            _count(found, text, head, texts, layer, outputs, scratch)
+            found = 0
+    _count(found, text, head, texts, layer, outputs, scratch)
+
+
+@inner
 def _without_holes(row: Floats, counted: Truths, line: Floats) -> Floats:
     """The row with minus infinity where no token is counted: no rule takes that."""
     for k in range(len(row)):

@@ -6,7 +6,7 @@ threads of their own give each its own sums, and the passes over long texts shar
 
 from numba import prange
 
-from headscope.compiled.count_pairs import count_pairs
+from headscope.compiled.count_pairs import count_candidates, count_pairs
 from headscope.compiled.decorators import entry, entry_on_threads, inner
 from headscope.compiled.finish_text import begin_text, finish_counts, finish_sums
 from headscope.compiled.layout import Floats, Layer, Outputs, Scratch, Texts
@@ -51,6 +51,7 @@ def _of_head(head: int, scratch: Scratch) -> Scratch:
         scratch.tokens[head],
         scratch.high[head],
         scratch.candidates[head],
+        scratch.candidate_places[head],
         scratch.best[head],
         scratch.filled[head],
         scratch.floor[head],
@@ -114,6 +115,13 @@ def count_tile(
     for head in prange(tile.shape[0]):
         mine = _of_head(head, scratch)
         count_pairs(tile[head], first_row, text, head, texts, layer, outputs, mine)
+
+
+@entry_on_threads
+def count_kept(text: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch) -> None:
+    """For long texts, in place of the second pass: count the candidates, whose places are known."""
+    for head in prange(len(scratch.filled)):
+        count_candidates(text, head, texts, layer, outputs, _of_head(head, scratch))
 
 
 @entry

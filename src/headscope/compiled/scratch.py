@@ -24,6 +24,8 @@ def new_scratch(heads: int, texts: Texts, layer: Layer) -> Scratch:
     most = int(texts.taken[:, texts.is_top].max(initial=1))
     # All similarities, or a few times those that rules may take; and room for one more row.
     candidates = (all_pairs if n <= _SHORT else min(all_pairs, max(1024, 4 * most))) + width
+    # Where every rule takes the largest, knowing where those are spares another pass.
+    with_places = n > _SHORT and bool(texts.is_top.all())
     pairs = min(_PAIRS_AT_ONCE, all_pairs) + width
     return Scratch(
         profile=np.zeros((heads, 4, width + BLOCK)),
@@ -34,6 +36,7 @@ def new_scratch(heads: int, texts: Texts, layer: Layer) -> Scratch:
         tokens=np.zeros((heads, width), np.int32),
         high=np.zeros((heads, width), np.bool_),
         candidates=np.empty((heads, candidates), kind),
+        candidate_places=np.empty((heads, candidates if with_places else 0), np.int64),
         best=np.empty((heads, candidates), kind),
         filled=np.zeros((heads, 1), np.int64),
         floor=np.zeros((heads, 1), kind),

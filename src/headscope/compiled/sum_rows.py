@@ -67,7 +67,17 @@ def sum_rows(
         if sentences[i] >= 0:
             _add_within(row, sentences[begin:], sentences[i], profile[1, near:far])
         filled = scratch.filled[0]
-        if has_holes or scratch.floor[0] > -np.inf:
+        if len(scratch.candidate_places) > 0:
+            filled = _sift_with_places(
+                similarities,
+                counted[i + 1 : end],
+                scratch.floor[0],
+                i * len(counted) + i + 1,
+                scratch.candidates,
+                scratch.candidate_places,
+                filled,
+            )
+        elif has_holes or scratch.floor[0] > -np.inf:
             filled = _sift(
                 similarities, counted[i + 1 : end], scratch.floor[0], scratch.candidates, filled
             )
@@ -125,6 +135,24 @@ def _sift(row: Floats, counted: Truths, floor: float, candidates: Floats, filled
 
 
 @inner
+def _sift_with_places(
+    row: Floats,
+    counted: Truths,
+    floor: float,
+    place: int,
+    candidates: Floats,
+    places: Ints,
+    filled: int,
+) -> int:
+    """The same, with where they are; the row begins at `place`."""
+    for k in range(len(row)):
+        candidates[filled] = row[k]
+        places[filled] = place + k
+        filled += (row[k] >= floor) & counted[k]
+    return filled
+
+
+@inner
 def most_taken(text: int, texts: Texts) -> int:
     """The largest number of pairs that a rule of the kind top takes of a text, 1 at least."""
     most = 1
@@ -140,10 +168,15 @@ def _keep_largest(wanted: int, scratch: Scratch) -> None:
     kept = gather_largest(scratch.candidates[: scratch.filled[0]], wanted, scratch.best)
     least = scratch.best[0]
     for index in range(kept):
-        value = scratch.best[index]
-        scratch.candidates[index] = value
-        least = min(least, value)
-    scratch.filled[0] = kept
+        least = min(least, scratch.best[index])
+    left = 0
+    for index in range(scratch.filled[0]):
+        if scratch.candidates[index] >= least:
+            scratch.candidates[left] = scratch.candidates[index]
+            if len(scratch.candidate_places) > 0:
+                scratch.candidate_places[left] = scratch.candidate_places[index]
+            left += 1
+    scratch.filled[0] = left
     scratch.floor[0] = least
 
 

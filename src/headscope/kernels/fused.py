@@ -119,8 +119,11 @@ def _measure(
         for row, tile in _tiles(vectors[text], end):
             compiled.sum_tile(tile, row, text, texts, layer, outputs, scratch)
         compiled.finish_tile_sums(text, texts, layer, outputs, scratch)
-        for row, tile in _tiles(vectors[text], end):
-            compiled.count_tile(tile, row, text, texts, layer, outputs, scratch)
+        if scratch.candidate_places.size:
+            compiled.count_kept(text, texts, layer, outputs, scratch)
+        else:
+            for row, tile in _tiles(vectors[text], end):
+                compiled.count_tile(tile, row, text, texts, layer, outputs, scratch)
         compiled.finish_tile_counts(text, texts, outputs, scratch)
 
 
