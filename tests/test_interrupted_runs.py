@@ -26,10 +26,10 @@ from headscope.cli import main
 # As in a terminal: what a shell starts in the background has Ctrl-C switched off.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 home = importlib.import_module("headscope.analyze")
-home.analyze = functools.partial(home.analyze, shard_windows=4, permutations=2)
+home.analyze = functools.partial(home.analyze, permutations=2)
 corpus, out = sys.argv[1:]
 sys.argv = ["headscope", "analyze", "--corpus", corpus, "--out", out, "--layers", "1,6",
-            "--nulls", "0"]
+            "--nulls", "0", "--shard-windows", "4"]
 main()
 """
 

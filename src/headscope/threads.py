@@ -7,8 +7,10 @@ one after the other on both: nobody waits for anybody inside a layer.
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
+import numba
 import torch
 
 Item = TypeVar("Item")
@@ -52,6 +54,20 @@ def in_threads(
         if not isinstance(failure, _Stopped):
             raise failure
     return [future.result() for future in futures]
+
+
+@contextmanager
+def on_threads(threads: int) -> Iterator[None]:
+    """While open, this thread computes on so many threads."""
+    before, before_in_loops = torch.get_num_threads(), numba.get_num_threads()
+    torch.set_num_threads(threads)
+    # numba has its threads, once and for all, from when it was imported: fewer is all it does.
+    numba.set_num_threads(min(threads, before_in_loops))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+        numba.set_num_threads(before_in_loops)
 
 
 class _Stopped(Exception):

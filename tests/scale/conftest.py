@@ -13,4 +13,4 @@ def workload(tmp_path_factory) -> Workload:
 @pytest.fixture(scope="session")
 def single(workload, tmp_path_factory):
     """Only to be read."""
-    return workload.analyse(tmp_path_factory.mktemp("single") / "run", threads=1)
+    return workload.analyse_apart(tmp_path_factory.mktemp("single") / "run", threads=1)

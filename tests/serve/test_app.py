@@ -94,7 +94,11 @@ def test_long_texts_are_cut_off_at_the_limit(client):
             400,
             "a model and a text",
         ),
-        ({"json": {"model": "demo", "text": "half a sign: \ud800"}}, 400, "must be text"),
+        (
+            {"content": b'{"model": "demo", "text": "half a sign: \\ud800"}'},
+            400,
+            "must be text",
+        ),
     ],
 )
 def test_what_is_no_question_is_refused_in_words(client, request_options, status, says):

@@ -33,6 +33,8 @@ def write_whole(path: Path, content: bytes) -> str:
         _flush_folder(path.parent)
     except OSError as error:
         _remove(temporary)
+        if isinstance(error, IsADirectoryError):
+            raise RunError(f"cannot write {path}: it is a folder; name a file") from error
         raise StorageError(
             f"cannot write {path}: {error.strerror}; free space or choose another folder, then "
             "run the same command again: what was finished is kept"

@@ -93,7 +93,10 @@ class ShardStore:
         try:
             return Shard(
                 rows=pq.read_table(self._path(number, "parquet")),
-                arrays=safetensors.numpy.load_file(self._path(number, "safetensors")),
+                # safetensors gives them in any order.
+                arrays=dict(
+                    sorted(safetensors.numpy.load_file(self._path(number, "safetensors")).items())
+                ),
                 left_out=self.left_out(number),
             )
         # The checksums fit: somebody wrote it so.

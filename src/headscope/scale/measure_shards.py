@@ -17,6 +17,7 @@ from headscope.scale.plan import WorkPlan
 from headscope.scale.processes import LocalProcesses
 from headscope.scale.ray_actors import RayActors, connected
 from headscope.scale.shard_worker import ShardDone, WorkerRecipe
+from headscope.threads import on_threads
 
 
 def measure_shards(
@@ -37,7 +38,8 @@ def measure_shards(
     corpus = run.manifest.corpus
     bars.stage("texts", total=corpus.windows, done=texts_done(run, missing))
     if plan.in_this_process:
-        measure_here(run, model, sites, missing, bars)
+        with on_threads(plan.threads_for(run.manifest.shards)):
+            measure_here(run, model, sites, missing, bars)
         return
     if not missing:
         return
