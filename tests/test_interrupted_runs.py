@@ -70,7 +70,7 @@ def wait_for(process: subprocess.Popen, *, shards: int, out) -> None:
         time.sleep(0.002)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_killed_run_that_is_started_again_equals_an_undisturbed_one(
     corpus, undisturbed, tmp_path, seed
 ):
@@ -85,7 +85,9 @@ def test_a_killed_run_that_is_started_again_equals_an_undisturbed_one(
     assert_same_results(analyse(corpus, out), undisturbed)
 
 
-@pytest.mark.parametrize("moment", ["shards/00002.json", "results.nc"])
+@pytest.mark.parametrize(
+    "moment", ["shards/00002.json", pytest.param("results.nc", marks=pytest.mark.long)]
+)
 def test_dying_while_a_file_is_being_named_costs_no_more_than_its_shard(
     corpus, undisturbed, tmp_path, moment
 ):
@@ -121,6 +123,7 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_gives_the_same(corpus, undisturbe
     assert_same_results(analyse(corpus, out), undisturbed)
 
 
+@pytest.mark.long
 def test_a_damaged_shard_is_done_again(corpus, undisturbed, tmp_path):
     run = analyse(corpus, tmp_path / "run")
     path = run.folder / "shards" / "00003.safetensors"
@@ -131,6 +134,7 @@ def test_a_damaged_shard_is_done_again(corpus, undisturbed, tmp_path):
     assert path.read_bytes() != content
 
 
+@pytest.mark.long
 def test_finished_shards_are_not_done_twice(corpus, undisturbed, tmp_path):
     run = analyse(corpus, tmp_path / "run")
     (run.folder / "shards" / "00001.json").unlink()

@@ -18,7 +18,7 @@ from ray.cluster_utils import Cluster
 
 from tests.scale.subject import Workload, wait_for_shards, worker_processes
 
-BEFORE_FAULT = 2
+BEFORE_FAULT = 1
 """Shards that are written before something happens."""
 
 

@@ -1,4 +1,4 @@
-"""A run of a few seconds: a tiny model, two dozen shards, workers that something can happen to."""
+"""A run of a few seconds: a tiny model, a hundred shards, workers that something can happen to."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 import headscope as hs
 from tests.compare.tiny_bert import TEXTS, tiny_bert, tokenizer_of_all
 
-SHARDS = 24
+SHARDS = 96
 SETTINGS = {
     "window": 32,
     "min_tokens": 4,

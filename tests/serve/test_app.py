@@ -95,7 +95,10 @@ def test_long_texts_are_cut_off_at_the_limit(client):
             "a model and a text",
         ),
         (
-            {"content": b'{"model": "demo", "text": "half a sign: \\ud800"}'},
+            {
+                "content": b'{"model": "demo", "text": "half a sign: \\ud800"}',
+                "headers": {"Content-Type": "application/json"},
+            },
             400,
             "must be text",
         ),

@@ -29,7 +29,8 @@ def write_results(folder: Path, results: Mapping[str, xr.Dataset]) -> None:
                 # With a checksum of every chunk: a flipped bit is an error, not another number.
                 encoding={
                     name: {"zlib": True, "complevel": 1, "fletcher32": True}
-                    for name in dataset.data_vars
+                    for name, variable in dataset.variables.items()
+                    if variable.dtype.kind in "fiub" and variable.ndim
                 },
             )
     write_whole(folder / FILE_NAME, buffer.getvalue())
