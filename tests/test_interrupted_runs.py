@@ -70,7 +70,8 @@ def wait_for(process: subprocess.Popen, *, shards: int, out) -> None:
         time.sleep(0.002)
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1, 2])
 def test_a_killed_run_that_is_started_again_equals_an_undisturbed_one(
     corpus, undisturbed, tmp_path, seed
 ):

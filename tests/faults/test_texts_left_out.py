@@ -89,6 +89,7 @@ def test_texts_that_give_nan_or_infinity_are_named_and_change_no_number(
     assert_same_numbers(run, without)
 
 
+@pytest.mark.long
 def test_a_shard_of_bad_texts_alone_is_no_hindrance(without, tmp_path, capsys):
     """The first shard, from which others take the shape of the table."""
     corpus = write_corpus(tmp_path / "texts.jsonl", [*BAD, *BAD, *GOOD])

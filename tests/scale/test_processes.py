@@ -24,6 +24,7 @@ from tests.scale.subject import (
 )
 
 
+@pytest.mark.long
 def test_workers_give_the_bits_and_the_manifest_of_one_process_with_as_many_threads(
     workload, single, tmp_path
 ):
