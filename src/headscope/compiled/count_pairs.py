@@ -134,7 +134,7 @@ def _count(
     for taken_by in range(len(labels)):
         for field in range(3):
             part = (labels[taken_by] >> field * _FIELD) & ((1 << _FIELD) - 1)
-            scratch.class_counts[taken_by, field + 1] += part
+            scratch.class_counts[taken_by, field] += part
     _measure_own(found, text, head, texts, layer, outputs, scratch)
 
 

@@ -158,8 +158,8 @@ def finish_counts(text: int, head: int, texts: Texts, outputs: Outputs, scratch:
         row[FOCAL_PLACE] = -1
         if np.isinf(scratch.rule_thresholds[rule]):
             continue
-        row[PAIRS], row[SENTENCE_PAIRS] = total(distances), counts[1]
-        row[TOKEN_PAIRS], row[MASK_PAIRS] = counts[2], counts[3]
+        row[PAIRS], row[SENTENCE_PAIRS] = total(distances), counts[0]
+        row[TOKEN_PAIRS], row[MASK_PAIRS] = counts[1], counts[2]
         for distance in range(len(distances)):
             row[DISTANCE_SUM] += distances[distance] * distance
         row[SENTENCE_EXPECTED] = _expected(distances, texts.rates[0, text])

@@ -95,4 +95,4 @@ class Scratch(NamedTuple):
     class_distances: Ints  # r n
     class_elements: Ints  # r n
     class_labels: Ints  # r: three counts in one number
-    class_counts: Ints  # r (pairs, sentence, token, mask)
+    class_counts: Ints  # r (sentence, token, mask)

@@ -49,5 +49,5 @@ def new_scratch(heads: int, texts: Texts, layer: Layer) -> Scratch:
         class_distances=np.zeros((heads, rules, n), np.int32),
         class_elements=np.zeros((heads, rules, n), np.int32),
         class_labels=np.zeros((heads, rules), np.int64),
-        class_counts=np.zeros((heads, rules, 4), np.int64),
+        class_counts=np.zeros((heads, rules, 3), np.int64),
     )
