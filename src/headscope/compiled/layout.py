@@ -74,7 +74,9 @@ class Outputs(NamedTuple):
 class Scratch(NamedTuple):
     """Work space of one head for the text it is at. Widths are those of a text, rounded up."""
 
-    profile: Doubles  # all, within a sentence, positive part, squares: by BLOCK + distance
+    profile: Doubles  # all, within a sentence, positive part: by BLOCK + distance
+    part_of_profile: Floats  # the same of some rows: rounding stays small, and it fits a cache
+    squares: Doubles  # 1: their sum
     line: Floats  # w: a row of similarities; zero up to its own token, and where none is counted
     scaled: Floats  # w: the same, scaled
     scales: Floats  # w
@@ -82,7 +84,7 @@ class Scratch(NamedTuple):
     tokens: Ints  # w: the same of identities
     high: Truths  # w: whether a token has high attention
     candidates: Floats  # the largest similarities so far, in no order
-    candidate_places: Ints  # where they are, row * n + column; empty where that is not asked for
+    candidate_places: Ints  # where they are, row * w + column; empty where that is not asked for
     best: Floats
     filled: Ints  # 1: how many candidates there are
     floor: Floats  # 1: what a candidate must reach

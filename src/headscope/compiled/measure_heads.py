@@ -44,6 +44,8 @@ def measure_texts(
 def _of_head(head: int, scratch: Scratch) -> Scratch:
     return Scratch(
         scratch.profile[head],
+        scratch.part_of_profile[head],
+        scratch.squares[head],
         scratch.line[head],
         scratch.scaled[head],
         scratch.scales[head],

@@ -28,7 +28,9 @@ def new_scratch(heads: int, texts: Texts, layer: Layer) -> Scratch:
     with_places = n > _SHORT and bool(texts.is_top.all())
     pairs = min(_PAIRS_AT_ONCE, all_pairs) + width
     return Scratch(
-        profile=np.zeros((heads, 4, width + BLOCK)),
+        profile=np.zeros((heads, 3, width + BLOCK)),
+        part_of_profile=np.zeros((heads, 3, width + BLOCK), kind),
+        squares=np.zeros((heads, 1)),
         line=np.zeros((heads, width), kind),
         scaled=np.zeros((heads, width), kind),
         scales=np.zeros((heads, width), kind),

@@ -4,9 +4,11 @@ Loops over a row are small, free of branches and of lengths that are multiples o
 then works on eight numbers at once, and nothing is left over for the end.
 """
 
+from typing import Any
+
 import numpy as np
 
-from headscope.compiled.decorators import inner
+from headscope.compiled.decorators import inner, inner_in_any_order, inner_without_nan
 from headscope.compiled.layout import (
     BLOCK,
     Doubles,
@@ -40,7 +42,7 @@ def sum_rows(
     end, counted, has_holes = texts.end_counted[text], texts.counted[text], texts.has_holes[text]
     sentences, scales = scratch.sentences, scratch.scales
     own_sums, scaled_sums = outputs.own_sums[head], outputs.scaled_sums[head]
-    line, profile = scratch.line, scratch.profile
+    line, profile = scratch.line, scratch.part_of_profile
     width = len(line)
     room = len(scratch.candidates) - width
     for place in range(tile.shape[0]):
@@ -62,32 +64,22 @@ def sum_rows(
         if layer.sum_scaled:
             _scale(row, scales[begin:], scales[i], scratch.scaled[begin:])
             add(scratch.scaled[begin:], scaled_sums[i, begin:])
-        _add_values(row, profile[0, near:far], profile[3, near:far])
-        _add_positive(row, profile[2, near:far])
+        add(row, profile[0, near:far])
         if sentences[i] >= 0:
             _add_within(row, sentences[begin:], sentences[i], profile[1, near:far])
-        filled = scratch.filled[0]
-        if len(scratch.candidate_places) > 0:
-            filled = _sift_with_places(
-                similarities,
-                counted[i + 1 : end],
-                scratch.floor[0],
-                i * len(counted) + i + 1,
-                scratch.candidates,
-                scratch.candidate_places,
-                filled,
-            )
-        elif has_holes or scratch.floor[0] > -np.inf:
-            filled = _sift(
-                similarities, counted[i + 1 : end], scratch.floor[0], scratch.candidates, filled
-            )
+        _add_positive(row, profile[2, near:far])
+        scratch.squares[0] += _squares(row)
+        if has_holes or len(scratch.candidate_places) > 0 or scratch.floor[0] > -np.inf:
+            _sift(line, begin, i, counted[:end], scratch)
         else:
-            copy(similarities, scratch.candidates[filled:])
-            filled += len(similarities)
-        scratch.filled[0] = filled
+            copy(similarities, scratch.candidates[scratch.filled[0] :])
+            scratch.filled[0] += len(similarities)
         # Room for another row must be left.
-        if filled > room:
+        if scratch.filled[0] > room:
             _keep_largest(most_taken(text, texts), scratch)
+    for part in range(len(profile)):
+        add(profile[part], scratch.profile[part])
+        fill(profile[part], 0)
 
 
 @inner
@@ -103,53 +95,50 @@ def _scale(row: Floats, scales: Floats, own: float, scaled: Floats) -> None:
         scaled[k] = row[k] * own * scales[k]
 
 
-@inner
-def _add_values(row: Floats, total: Doubles, squares: Doubles) -> None:
+@inner_in_any_order
+def _squares(row: Floats) -> Any:
+    summed = 0.0
     for k in range(len(row)):
         wide = np.float64(row[k])
-        total[k] += wide
-        squares[k] += wide * wide
+        summed += wide * wide
+    return summed
 
 
 @inner
-def _add_positive(row: Floats, total: Doubles) -> None:
+def _add_positive(row: Floats, total: Floats) -> None:
     for k in range(len(row)):
-        wide = np.float64(row[k])
-        total[k] += wide if wide > 0 else 0.0
+        total[k] += max(row[k], np.float32(0))
 
 
 @inner
-def _add_within(row: Floats, sentences: Ints, sentence: int, total: Doubles) -> None:
+def _add_within(row: Floats, sentences: Ints, sentence: int, total: Floats) -> None:
     for k in range(len(row)):
-        wide = np.float64(row[k])
-        total[k] += wide if sentences[k] == sentence else 0.0
+        total[k] += row[k] if sentences[k] == sentence else np.float32(0)
 
 
 @inner
-def _sift(row: Floats, counted: Truths, floor: float, candidates: Floats, filled: int) -> int:
-    """Keep what may be among the largest of the text; how many there are now."""
-    for k in range(len(row)):
-        candidates[filled] = row[k]
-        filled += (row[k] >= floor) & counted[k]
-    return filled
+def _sift(line: Floats, begin: int, i: int, counted: Truths, scratch: Scratch) -> None:
+    """Keep what may be among the largest of the text, of row `i`, which starts at a block."""
+    floor, filled = scratch.floor[0], scratch.filled[0]
+    candidates, places = scratch.candidates, scratch.candidate_places
+    for block in range(begin, len(line), BLOCK):
+        # Few blocks have any.
+        if not _largest_of_block(line, block) >= floor:
+            continue
+        for j in range(max(block, i + 1), min(block + BLOCK, len(counted))):
+            candidates[filled] = line[j]
+            if len(places) > 0:
+                places[filled] = i * len(line) + j
+            filled += (line[j] >= floor) & counted[j]
+    scratch.filled[0] = filled
 
 
-@inner
-def _sift_with_places(
-    row: Floats,
-    counted: Truths,
-    floor: float,
-    place: int,
-    candidates: Floats,
-    places: Ints,
-    filled: int,
-) -> int:
-    """The same, with where they are; the row begins at `place`."""
-    for k in range(len(row)):
-        candidates[filled] = row[k]
-        places[filled] = place + k
-        filled += (row[k] >= floor) & counted[k]
-    return filled
+@inner_without_nan
+def _largest_of_block(line: Floats, block: int) -> Any:
+    largest = line[block]
+    for k in range(BLOCK):
+        largest = max(largest, line[block + k])
+    return largest
 
 
 @inner
