@@ -64,7 +64,7 @@ def count_candidates(
     text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
 ) -> None:
     """Count what the rules take of the candidates: all that there is, if their places are known."""
-    width = len(scratch.line)
+    n = texts.counted.shape[1]
     lowest = scratch.rule_thresholds[scratch.lowest_first[0]]
     values, rows, columns = scratch.pair_values, scratch.pair_rows, scratch.pair_columns
     found = 0
@@ -72,8 +72,8 @@ def count_candidates(
         if not scratch.candidates[index] >= lowest:
             continue
         values[found] = scratch.candidates[index]
-        rows[found] = scratch.candidate_places[index] // width
-        columns[found] = scratch.candidate_places[index] % width
+        rows[found] = scratch.candidate_places[index] // n
+        columns[found] = scratch.candidate_places[index] % n
         found += 1
         if found == len(values):
             _count(found, text, head, texts, layer, outputs, scratch)

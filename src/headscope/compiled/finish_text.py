@@ -25,7 +25,7 @@ from headscope.compiled.layout import (
 )
 from headscope.compiled.plain_loops import add, copy, fill, total
 from headscope.compiled.select_largest import gather_largest, put_largest_first
-from headscope.compiled.sum_rows import most_taken
+from headscope.compiled.sift_rows import most_taken
 
 
 @inner

@@ -84,7 +84,7 @@ class Scratch(NamedTuple):
     tokens: Ints  # w: the same of identities
     high: Truths  # w: whether a token has high attention
     candidates: Floats  # the largest similarities so far, in no order
-    candidate_places: Ints  # where they are, row * w + column; empty where that is not asked for
+    candidate_places: Ints  # where they are, row * n + column; empty where that is not asked for
     best: Floats
     filled: Ints  # 1: how many candidates there are
     floor: Floats  # 1: what a candidate must reach

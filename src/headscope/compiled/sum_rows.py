@@ -1,4 +1,4 @@
-"""Some rows of a head's similarity matrix: summed, and sifted for the largest (compiled).
+"""Some rows of a head's similarity matrix, summed (compiled).
 
 Loops over a row are small, free of branches and of lengths that are multiples of 16: the compiler
 then works on eight numbers at once, and nothing is left over for the end.
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from headscope.compiled.decorators import inner, inner_in_any_order, inner_without_nan
+from headscope.compiled.decorators import inner, inner_in_any_order
 from headscope.compiled.layout import (
     BLOCK,
     Doubles,
@@ -21,7 +21,6 @@ from headscope.compiled.layout import (
     Truths,
 )
 from headscope.compiled.plain_loops import add, copy, fill
-from headscope.compiled.select_largest import gather_largest
 
 
 @inner
@@ -35,7 +34,7 @@ def sum_rows(
     outputs: Outputs,
     scratch: Scratch,
 ) -> None:
-    """Add the rows from `first_row` on to all sums, and sift them for the largest.
+    """Add the rows from `first_row` on to all sums.
 
     `tile` holds similarities, its first column being token `first_row`.
     """
@@ -44,15 +43,13 @@ def sum_rows(
     own_sums, scaled_sums = outputs.own_sums[head], outputs.scaled_sums[head]
     line, profile = scratch.line, scratch.part_of_profile
     width = len(line)
-    room = len(scratch.candidates) - width
     for place in range(tile.shape[0]):
         i = first_row + place
         if i >= end or not counted[i]:
             continue
-        similarities = tile[place, place + 1 : end - first_row]
         begin = (i + 1) // BLOCK * BLOCK
         fill(line[begin : i + 1], 0)
-        copy(similarities, line[i + 1 :])
+        copy(tile[place, place + 1 : end - first_row], line[i + 1 :])
         fill(line[end:], 0)
         if has_holes:
             _clear_holes(line[i + 1 : end], counted[i + 1 : end])
@@ -69,14 +66,6 @@ def sum_rows(
             _add_within(row, sentences[begin:], sentences[i], profile[1, near:far])
         _add_positive(row, profile[2, near:far])
         scratch.squares[0] += _squares(row)
-        if has_holes or len(scratch.candidate_places) > 0 or scratch.floor[0] > -np.inf:
-            _sift(line, begin, i, counted[:end], scratch)
-        else:
-            copy(similarities, scratch.candidates[scratch.filled[0] :])
-            scratch.filled[0] += len(similarities)
-        # Room for another row must be left.
-        if scratch.filled[0] > room:
-            _keep_largest(most_taken(text, texts), scratch)
     for part in range(len(profile)):
         add(profile[part], scratch.profile[part])
         fill(profile[part], 0)
@@ -114,59 +103,6 @@ def _add_positive(row: Floats, total: Floats) -> None:
 def _add_within(row: Floats, sentences: Ints, sentence: int, total: Floats) -> None:
     for k in range(len(row)):
         total[k] += row[k] if sentences[k] == sentence else np.float32(0)
-
-
-@inner
-def _sift(line: Floats, begin: int, i: int, counted: Truths, scratch: Scratch) -> None:
-    """Keep what may be among the largest of the text, of row `i`, which starts at a block."""
-    floor, filled = scratch.floor[0], scratch.filled[0]
-    candidates, places = scratch.candidates, scratch.candidate_places
-    for block in range(begin, len(line), BLOCK):
-        # Few blocks have any.
-        if not _largest_of_block(line, block) >= floor:
-            continue
-        for j in range(max(block, i + 1), min(block + BLOCK, len(counted))):
-            candidates[filled] = line[j]
-            if len(places) > 0:
-                places[filled] = i * len(line) + j
-            filled += (line[j] >= floor) & counted[j]
-    scratch.filled[0] = filled
-
-
-@inner_without_nan
-def _largest_of_block(line: Floats, block: int) -> Any:
-    largest = line[block]
-    for k in range(BLOCK):
-        largest = max(largest, line[block + k])
-    return largest
-
-
-@inner
-def most_taken(text: int, texts: Texts) -> int:
-    """The largest number of pairs that a rule of the kind top takes of a text, 1 at least."""
-    most = 1
-    for rule in range(len(texts.is_top)):
-        if texts.is_top[rule]:
-            most = max(most, texts.taken[text, rule])
-    return most
-
-
-@inner
-def _keep_largest(wanted: int, scratch: Scratch) -> None:
-    """Drop the candidates that no rule can ask for; later ones must reach the least of the kept."""
-    kept = gather_largest(scratch.candidates[: scratch.filled[0]], wanted, scratch.best)
-    least = scratch.best[0]
-    for index in range(kept):
-        least = min(least, scratch.best[index])
-    left = 0
-    for index in range(scratch.filled[0]):
-        if scratch.candidates[index] >= least:
-            scratch.candidates[left] = scratch.candidates[index]
-            if len(scratch.candidate_places) > 0:
-                scratch.candidate_places[left] = scratch.candidate_places[index]
-            left += 1
-    scratch.filled[0] = left
-    scratch.floor[0] = least
 
 
 @inner
