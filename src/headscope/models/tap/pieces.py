@@ -6,7 +6,7 @@ cache. That holds unless a family's function looks at more than its arguments; s
 load.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ _ROWS_AT_ONCE = 256
 
 Eager = Callable[..., tuple[Tensor, Tensor]]
 
-_reaches = WeakIdKeyDictionary()
+_reaches: MutableMapping[Tensor, Tensor] = WeakIdKeyDictionary()
 """How far rows see, of masks that are alive: most models give all layers the same."""
 
 
@@ -144,7 +144,7 @@ def _reach(mask: Tensor) -> Int[Tensor, " query"]:
     """
     known = _reaches.get(mask)
     if known is None:
-        known = torch.cat([_last_seen(rows) for rows in mask.split(_ROWS_AT_ONCE, dim=2)])
+        known = torch.cat([_last_seen(rows) for rows in torch.split(mask, _ROWS_AT_ONCE, dim=2)])
         _reaches[mask] = known
     return known
 
