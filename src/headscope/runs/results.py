@@ -59,7 +59,7 @@ def read_results(folder: Path, stack: str) -> xr.Dataset:
         # Runs of older versions, and one that was killed at a certain moment, have no receipt.
         if receipt.exists() and not is_unchanged(path, str(read_json(receipt).get(FILE_NAME))):
             raise ValueError("it is damaged")
-        # Attributes that cannot be read would make h5netcdf print a traceback when it is cleared up.
+        # Attributes that cannot be read would make h5netcdf print a traceback in the end.
         with h5py.File(path) as file:
             dict(file.attrs)
         with xr.open_dataset(path, group=stack, engine="h5netcdf") as dataset:
