@@ -4,7 +4,7 @@ The head outputs of a layer are multiplied by a matrix as soon as they are there
 numbers per token are kept whatever the size of the model, and never an attention map.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -19,10 +19,12 @@ from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.segment.head_signals import SIGNALS, head_signals
 from headscope.segment.overlap import OverlapWindow, overlap_windows
 from headscope.text.encoding import Encoding
+from headscope.threads import in_threads
 
 WINDOW_TOKENS = 128
 MARGIN_TOKENS = 12
-BATCH_TOKENS = 2048
+BATCH_TOKENS = 512
+"""Tokens that go through the model at once: few, so that attention maps stay in a core's cache."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -86,8 +88,17 @@ def read_heads(
         )
         for encoding in encodings
     ]
-    for batch in _batches(model, encodings):
-        _read_batch(model, encodings, batch, sites, maps, readings)
+
+    def read(share: Iterable[Sequence[OverlapWindow]]) -> None:
+        for batch in share:
+            _read_batch(model, encodings, batch, sites, maps, readings)
+
+    batches = list(_batches(model, encodings))
+    if not batches:
+        return readings
+    threads = torch.get_num_threads() if model.device.type == "cpu" else 1
+    # Each token is kept in one window, so threads never write to the same place.
+    in_threads(read, [batches[first::threads] for first in range(min(threads, len(batches)))])
     return readings
 
 
