@@ -23,7 +23,7 @@ CONTRAST_TOKENS = 8
 """How many tokens on each side of a gap are summed up for the contrast."""
 
 _one_at_a_time = threading.Lock()
-"""Where numba has neither OpenMP nor TBB, its parallel loops must not run in two threads at once."""
+"""Without OpenMP and TBB, numba must not run its parallel loops in two threads at once."""
 
 
 def head_signals(
