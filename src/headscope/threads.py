@@ -37,6 +37,7 @@ def in_threads(
 
     def on_one_core(share: Sequence[Item]) -> Result:
         torch.set_num_threads(1)
+        numba.set_num_threads(1)
         try:
             return work(until_stopped(share))
         except BaseException:

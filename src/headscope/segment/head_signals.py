@@ -58,10 +58,11 @@ def _mass_and_cut(
 def _contrast(
     head_output: Float[Tensor, "batch head token d_head"],
 ) -> Float[Tensor, "batch head token"]:
-    tokens = head_output.shape[2]
-    sums = torch.nn.functional.pad(head_output.cumsum(2), (0, 0, 1, 0))
-    place = torch.arange(tokens, device=head_output.device)
-    here = sums[:, :, place]
-    before = here - sums[:, :, (place - CONTRAST_TOKENS).clamp(min=0)]
-    behind = sums[:, :, (place + CONTRAST_TOKENS).clamp(max=tokens)] - here
-    return torch.nn.functional.cosine_similarity(before, behind, dim=-1)
+    tokens, far = head_output.shape[2], CONTRAST_TOKENS
+    sums = torch.nn.functional.pad(head_output, (0, 0, far + 1, far - 1)).cumsum(2)
+    # The sum over the tokens before each gap is that over the tokens behind the gap `far` earlier.
+    near = torch.nn.functional.pad(sums[:, :, far:] - sums[:, :, :-far], (0, 0, 0, 1))
+    lengths = torch.linalg.vector_norm(near, dim=-1)
+    before, behind = slice(0, tokens), slice(far, far + tokens)
+    products = torch.linalg.vecdot(near[:, :, before], near[:, :, behind])
+    return products / (lengths[..., before] * lengths[..., behind]).clamp(min=1e-8)
