@@ -28,6 +28,7 @@ def in_threads(
     if len(shares) == 1:
         return [work(shares[0])]
     stop = threading.Event()
+    inference = torch.is_inference_mode_enabled()
 
     def until_stopped(share: Sequence[Item]) -> Iterator[Item]:
         for item in share:
@@ -39,7 +40,9 @@ def in_threads(
         torch.set_num_threads(1)
         numba.set_num_threads(1)
         try:
-            return work(until_stopped(share))
+            # Each thread has a mode of its own.
+            with torch.inference_mode(inference):
+                return work(until_stopped(share))
         except BaseException:
             stop.set()
             raise

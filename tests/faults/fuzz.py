@@ -200,6 +200,8 @@ def _put_checksum_right(run: Path, path: Path) -> None:
     if path.parent.name == "shards":
         receipt = path.with_suffix(".json")
         receipt.write_text(json.dumps(json.loads(receipt.read_text()) | {path.suffix[1:]: digest}))
+    elif path.name == "results.nc":
+        (run / "results.json").write_text(json.dumps({path.name: digest}))
     elif path.parent.name == "windows":
         manifest = json.loads((run / "manifest.json").read_text())
         manifest["corpus"]["window_hashes"][int(path.stem)] = digest

@@ -8,6 +8,7 @@ A process of its own: Ray leaves threads and handlers behind.
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 # Before Ray is imported: nodes are on loopback.
@@ -16,10 +17,21 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 from ray.cluster_utils import Cluster
 
-from tests.scale.subject import Workload, wait_for_shards, worker_processes
+from tests.scale.subject import Workload, worker_processes
 
-BEFORE_FAULT = 1
-"""Shards that are written before something happens."""
+
+def hold_all_workers(folder: Path, number: int) -> list[int]:
+    """The processes of so many workers, each stopped as soon as it had begun.
+
+    Otherwise the run, which is a small one, could be over before its last worker has begun.
+    """
+    held: list[int] = []
+    while len(held) < number:
+        for process in worker_processes(folder)[len(held) :]:
+            os.kill(process, signal.SIGSTOP)
+            held.append(process)
+        time.sleep(0.005)
+    return held
 
 
 def main(model: str, corpus: str, out: str, nodes: str, fault: str) -> None:
@@ -28,11 +40,13 @@ def main(model: str, corpus: str, out: str, nodes: str, fault: str) -> None:
     others = [cluster.add_node(**node) for _ in range(int(nodes) - 1)]
 
     def harm(folder: Path) -> None:
-        wait_for_shards(folder, BEFORE_FAULT)
+        held = hold_all_workers(folder, int(nodes))
         if fault == "worker":
-            os.kill(worker_processes(folder)[0], signal.SIGKILL)
+            os.kill(held.pop(), signal.SIGKILL)
         else:
             cluster.remove_node(others[0], allow_graceful=False)
+        for process in held:
+            os.kill(process, signal.SIGCONT)
 
     try:
         Workload(Path(model), Path(corpus)).analyse(

@@ -73,6 +73,7 @@ pathlib.Path.replace = replace
         "shards/00003.safetensors",
         "shards/00003.json",
         "run/results.nc",
+        "run/results.json",
     ],
 )
 def test_dying_at_the_worst_moment_of_every_file(subject, undisturbed, tmp_path, moment):

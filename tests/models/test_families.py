@@ -19,6 +19,8 @@ NEW_ENOUGH = parse(transformers.__version__) >= parse("5.22")
 """Families move from function mode to the interface with time: tiers are those of this version."""
 TAPPED = [family for family in FAMILIES if family.refused is None]
 TEXT = [family for family in TAPPED if family.modality == "text"]
+HEADS_TOGETHER = {"gpt-oss"}
+"""Families whose attention function takes a number of each head from its module."""
 WHOLE_ONLY = {"T5"}
 """Families whose attention function is given tensors that would have to be cut too."""
 each_tapped_family = pytest.mark.parametrize("family", TAPPED, ids=lambda family: family.title)
@@ -112,7 +114,8 @@ def test_output_with_the_tap_is_the_output_without(family: Family) -> None:
 
 @pytest.mark.parametrize("family", TEXT, ids=lambda family: family.title)
 def test_mass_in_small_pieces_is_that_of_whole_maps(family: Family, monkeypatch) -> None:
-    monkeypatch.setattr(pieces, "PIECE_NUMBERS", 3 * HEADS * 8)
+    monkeypatch.setattr(pieces, "PIECE_NUMBERS", 0)
+    monkeypatch.setattr(pieces, "ROWS_NUMBERS", 3 * HEADS * 8)
     model, inputs = loaded(family), inputs_of(family)
     seen = []
     model.forward_mass(inputs["input_ids"], inputs["attention_mask"], seen.append)
@@ -128,10 +131,9 @@ def test_mass_in_small_pieces_is_that_of_whole_maps(family: Family, monkeypatch)
 
 def test_most_families_of_the_interface_are_proved_to_work_in_pieces() -> None:
     taps = {family.title: loaded(family)._tap for family in TAPPED}
-    whole = {
-        title for title, tap in taps.items() if isinstance(tap, InterfaceTap) and not tap.in_pieces
-    }
-    assert whole <= WHOLE_ONLY
+    cuts = {title: tap.cut for title, tap in taps.items() if isinstance(tap, InterfaceTap)}
+    assert {title for title, cut in cuts.items() if cut is None} <= WHOLE_ONLY
+    assert {title for title, cut in cuts.items() if cut and not cut.by_head} <= HEADS_TOGETHER
 
 
 @pytest.mark.parametrize("title", ["BERT", "GPT-2", "Llama", "Mistral", "ModernBERT", "ViT"])

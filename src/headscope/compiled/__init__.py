@@ -46,6 +46,7 @@ try:
         plain_loops,
         scratch,
         select_largest,
+        sift_rows,
         sum_rows,
         text_pairs,
     )
@@ -63,6 +64,7 @@ __all__ = [
     "plain_loops",
     "scratch",
     "select_largest",
+    "sift_rows",
     "sum_rows",
     "text_pairs",
 ]

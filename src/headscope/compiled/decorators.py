@@ -34,6 +34,14 @@ def inner(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     return compiled
 
 
+def inner_in_any_order(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The same, for sums whose order may be chosen by the compiler: it adds several at once."""
+    compiled: Callable[Arguments, Result] = _njit(
+        function, no_cpython_wrapper=True, fastmath={"reassoc", "contract"}, **_ALWAYS
+    )
+    return compiled
+
+
 def inner_without_nan(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The same, for numbers that may be compared in any order."""
     compiled: Callable[Arguments, Result] = _njit(

@@ -25,7 +25,7 @@ from headscope.compiled.layout import (
 )
 from headscope.compiled.plain_loops import add, copy, fill, total
 from headscope.compiled.select_largest import gather_largest, put_largest_first
-from headscope.compiled.sum_rows import most_taken
+from headscope.compiled.sift_rows import most_taken
 
 
 @inner
@@ -42,6 +42,7 @@ def begin_text(text: int, head: int, texts: Texts, layer: Layer, scratch: Scratc
     fill(scratch.scales[n:], 0)
     for part in range(len(scratch.profile)):
         fill(scratch.profile[part], 0)
+    scratch.squares[0] = 0
     scratch.filled[0] = 0
     scratch.floor[0] = -np.inf
     for rule in range(len(scratch.class_counts)):
@@ -67,7 +68,7 @@ def finish_sums(
     profile = scratch.profile[:, BLOCK : BLOCK + n]
     add(profile[0], outputs.by_distance[head])
     add(profile[1], outputs.within_by_distance[head])
-    _finish_profile(profile, text, head, texts, outputs)
+    _finish_profile(profile, scratch.squares[0], text, head, texts, outputs)
     _find_thresholds(text, texts, layer, scratch)
     # Few and nearly sorted: by insertion.
     thresholds, order = scratch.rule_thresholds, scratch.lowest_first
@@ -110,7 +111,9 @@ def _find_thresholds(text: int, texts: Texts, layer: Layer, scratch: Scratch) ->
 
 
 @inner
-def _finish_profile(profile: Doubles, text: int, head: int, texts: Texts, outputs: Outputs) -> None:
+def _finish_profile(
+    profile: Doubles, squares: float, text: int, head: int, texts: Texts, outputs: Outputs
+) -> None:
     """Half distance and block contrast of a text."""
     n = profile.shape[1]
     half_mass = total(profile[2]) / 2
@@ -121,7 +124,7 @@ def _finish_profile(profile: Doubles, text: int, head: int, texts: Texts, output
             half += 1
     outputs.half_distance[text, head] = half if half_mass > 0 else np.nan
     summed, count = total(profile[0]), total(texts.pair_counts[text])
-    variance = (total(profile[3]) - summed * summed / count) / (count - 1)
+    variance = (squares - summed * summed / count) / (count - 1)
     weighted, weights = 0.0, 0.0
     for distance in range(n):
         pairs = texts.pair_counts[text, distance]

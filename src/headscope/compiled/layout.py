@@ -74,7 +74,9 @@ class Outputs(NamedTuple):
 class Scratch(NamedTuple):
     """Work space of one head for the text it is at. Widths are those of a text, rounded up."""
 
-    profile: Doubles  # all, within a sentence, positive part, squares: by BLOCK + distance
+    profile: Doubles  # all, within a sentence, positive part: by BLOCK + distance
+    part_of_profile: Floats  # the same of some rows: rounding stays small, and it fits a cache
+    squares: Doubles  # 1: their sum
     line: Floats  # w: a row of similarities; zero up to its own token, and where none is counted
     scaled: Floats  # w: the same, scaled
     scales: Floats  # w

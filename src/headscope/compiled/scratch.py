@@ -14,8 +14,8 @@ def padded(n: int) -> int:
     return (n + BLOCK - 1) // BLOCK * BLOCK
 
 
-def new_scratch(heads: int, texts: Texts, layer: Layer) -> Scratch:
-    """Work space for several heads: every array with a head axis in front.
+def new_scratch(texts: Texts, layer: Layer) -> Scratch:
+    """Work space for one head after the other.
 
     Made by NumPy: numba would take seconds to compile it.
     """
@@ -28,26 +28,28 @@ def new_scratch(heads: int, texts: Texts, layer: Layer) -> Scratch:
     with_places = n > _SHORT and bool(texts.is_top.all())
     pairs = min(_PAIRS_AT_ONCE, all_pairs) + width
     return Scratch(
-        profile=np.zeros((heads, 4, width + BLOCK)),
-        line=np.zeros((heads, width), kind),
-        scaled=np.zeros((heads, width), kind),
-        scales=np.zeros((heads, width), kind),
-        sentences=np.zeros((heads, width), np.int32),
-        tokens=np.zeros((heads, width), np.int32),
-        high=np.zeros((heads, width), np.bool_),
-        candidates=np.empty((heads, candidates), kind),
-        candidate_places=np.empty((heads, candidates if with_places else 0), np.int64),
-        best=np.empty((heads, candidates), kind),
-        filled=np.zeros((heads, 1), np.int64),
-        floor=np.zeros((heads, 1), kind),
-        rule_thresholds=np.zeros((heads, rules), kind),
-        lowest_first=np.zeros((heads, rules), np.int64),
-        pair_values=np.empty((heads, pairs), kind),
-        pair_rows=np.empty((heads, pairs), np.uint32),
-        pair_columns=np.empty((heads, pairs), np.uint32),
-        pair_classes=np.empty((heads, pairs), np.uint32),
-        class_distances=np.zeros((heads, rules, n), np.int32),
-        class_elements=np.zeros((heads, rules, n), np.int32),
-        class_labels=np.zeros((heads, rules), np.int64),
-        class_counts=np.zeros((heads, rules, 3), np.int64),
+        profile=np.zeros((3, width + BLOCK)),
+        part_of_profile=np.zeros((3, width + BLOCK), kind),
+        squares=np.zeros(1),
+        line=np.zeros(width, kind),
+        scaled=np.zeros(width, kind),
+        scales=np.zeros(width, kind),
+        sentences=np.zeros(width, np.int32),
+        tokens=np.zeros(width, np.int32),
+        high=np.zeros(width, np.bool_),
+        candidates=np.empty(candidates, kind),
+        candidate_places=np.empty(candidates if with_places else 0, np.int64),
+        best=np.empty(candidates, kind),
+        filled=np.zeros(1, np.int64),
+        floor=np.zeros(1, kind),
+        rule_thresholds=np.zeros(rules, kind),
+        lowest_first=np.zeros(rules, np.int64),
+        pair_values=np.empty(pairs, kind),
+        pair_rows=np.empty(pairs, np.uint32),
+        pair_columns=np.empty(pairs, np.uint32),
+        pair_classes=np.empty(pairs, np.uint32),
+        class_distances=np.zeros((rules, n), np.int32),
+        class_elements=np.zeros((rules, n), np.int32),
+        class_labels=np.zeros(rules, np.int64),
+        class_counts=np.zeros((rules, 3), np.int64),
     )

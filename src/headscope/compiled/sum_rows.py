@@ -1,12 +1,14 @@
-"""Some rows of a head's similarity matrix: summed, and sifted for the largest (compiled).
+"""Some rows of a head's similarity matrix, summed (compiled).
 
 Loops over a row are small, free of branches and of lengths that are multiples of 16: the compiler
 then works on eight numbers at once, and nothing is left over for the end.
 """
 
+from typing import Any
+
 import numpy as np
 
-from headscope.compiled.decorators import inner
+from headscope.compiled.decorators import inner, inner_in_any_order
 from headscope.compiled.layout import (
     BLOCK,
     Doubles,
@@ -19,7 +21,6 @@ from headscope.compiled.layout import (
     Truths,
 )
 from headscope.compiled.plain_loops import add, copy, fill
-from headscope.compiled.select_largest import gather_largest
 
 
 @inner
@@ -33,24 +34,22 @@ def sum_rows(
     outputs: Outputs,
     scratch: Scratch,
 ) -> None:
-    """Add the rows from `first_row` on to all sums, and sift them for the largest.
+    """Add the rows from `first_row` on to all sums.
 
     `tile` holds similarities, its first column being token `first_row`.
     """
     end, counted, has_holes = texts.end_counted[text], texts.counted[text], texts.has_holes[text]
     sentences, scales = scratch.sentences, scratch.scales
     own_sums, scaled_sums = outputs.own_sums[head], outputs.scaled_sums[head]
-    line, profile = scratch.line, scratch.profile
+    line, profile = scratch.line, scratch.part_of_profile
     width = len(line)
-    room = len(scratch.candidates) - width
     for place in range(tile.shape[0]):
         i = first_row + place
         if i >= end or not counted[i]:
             continue
-        similarities = tile[place, place + 1 : end - first_row]
         begin = (i + 1) // BLOCK * BLOCK
         fill(line[begin : i + 1], 0)
-        copy(similarities, line[i + 1 :])
+        copy(tile[place, place + 1 : end - first_row], line[i + 1 :])
         fill(line[end:], 0)
         if has_holes:
             _clear_holes(line[i + 1 : end], counted[i + 1 : end])
@@ -62,32 +61,14 @@ def sum_rows(
         if layer.sum_scaled:
             _scale(row, scales[begin:], scales[i], scratch.scaled[begin:])
             add(scratch.scaled[begin:], scaled_sums[i, begin:])
-        _add_values(row, profile[0, near:far], profile[3, near:far])
-        _add_positive(row, profile[2, near:far])
+        add(row, profile[0, near:far])
         if sentences[i] >= 0:
             _add_within(row, sentences[begin:], sentences[i], profile[1, near:far])
-        filled = scratch.filled[0]
-        if len(scratch.candidate_places) > 0:
-            filled = _sift_with_places(
-                similarities,
-                counted[i + 1 : end],
-                scratch.floor[0],
-                i * len(counted) + i + 1,
-                scratch.candidates,
-                scratch.candidate_places,
-                filled,
-            )
-        elif has_holes or scratch.floor[0] > -np.inf:
-            filled = _sift(
-                similarities, counted[i + 1 : end], scratch.floor[0], scratch.candidates, filled
-            )
-        else:
-            copy(similarities, scratch.candidates[filled:])
-            filled += len(similarities)
-        scratch.filled[0] = filled
-        # Room for another row must be left.
-        if filled > room:
-            _keep_largest(most_taken(text, texts), scratch)
+        _add_positive(row, profile[2, near:far])
+        scratch.squares[0] += _squares(row)
+    for part in range(len(profile)):
+        add(profile[part], scratch.profile[part])
+        fill(profile[part], 0)
 
 
 @inner
@@ -103,81 +84,25 @@ def _scale(row: Floats, scales: Floats, own: float, scaled: Floats) -> None:
         scaled[k] = row[k] * own * scales[k]
 
 
-@inner
-def _add_values(row: Floats, total: Doubles, squares: Doubles) -> None:
+@inner_in_any_order
+def _squares(row: Floats) -> Any:
+    summed = 0.0
     for k in range(len(row)):
         wide = np.float64(row[k])
-        total[k] += wide
-        squares[k] += wide * wide
+        summed += wide * wide
+    return summed
 
 
 @inner
-def _add_positive(row: Floats, total: Doubles) -> None:
+def _add_positive(row: Floats, total: Floats) -> None:
     for k in range(len(row)):
-        wide = np.float64(row[k])
-        total[k] += wide if wide > 0 else 0.0
+        total[k] += max(row[k], np.float32(0))
 
 
 @inner
-def _add_within(row: Floats, sentences: Ints, sentence: int, total: Doubles) -> None:
+def _add_within(row: Floats, sentences: Ints, sentence: int, total: Floats) -> None:
     for k in range(len(row)):
-        wide = np.float64(row[k])
-        total[k] += wide if sentences[k] == sentence else 0.0
-
-
-@inner
-def _sift(row: Floats, counted: Truths, floor: float, candidates: Floats, filled: int) -> int:
-    """Keep what may be among the largest of the text; how many there are now."""
-    for k in range(len(row)):
-        candidates[filled] = row[k]
-        filled += (row[k] >= floor) & counted[k]
-    return filled
-
-
-@inner
-def _sift_with_places(
-    row: Floats,
-    counted: Truths,
-    floor: float,
-    place: int,
-    candidates: Floats,
-    places: Ints,
-    filled: int,
-) -> int:
-    """The same, with where they are; the row begins at `place`."""
-    for k in range(len(row)):
-        candidates[filled] = row[k]
-        places[filled] = place + k
-        filled += (row[k] >= floor) & counted[k]
-    return filled
-
-
-@inner
-def most_taken(text: int, texts: Texts) -> int:
-    """The largest number of pairs that a rule of the kind top takes of a text, 1 at least."""
-    most = 1
-    for rule in range(len(texts.is_top)):
-        if texts.is_top[rule]:
-            most = max(most, texts.taken[text, rule])
-    return most
-
-
-@inner
-def _keep_largest(wanted: int, scratch: Scratch) -> None:
-    """Drop the candidates that no rule can ask for; later ones must reach the least of the kept."""
-    kept = gather_largest(scratch.candidates[: scratch.filled[0]], wanted, scratch.best)
-    least = scratch.best[0]
-    for index in range(kept):
-        least = min(least, scratch.best[index])
-    left = 0
-    for index in range(scratch.filled[0]):
-        if scratch.candidates[index] >= least:
-            scratch.candidates[left] = scratch.candidates[index]
-            if len(scratch.candidate_places) > 0:
-                scratch.candidate_places[left] = scratch.candidate_places[index]
-            left += 1
-    scratch.filled[0] = left
-    scratch.floor[0] = least
+        total[k] += row[k] if sentences[k] == sentence else np.float32(0)
 
 
 @inner

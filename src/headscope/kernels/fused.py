@@ -1,10 +1,11 @@
 """All statistics of one layer over one batch of texts, by compiled code on the CPU.
 
 Short texts: the products of a few texts at a time, each matrix measured while it is in cache. Long
-texts: tiles of rows, twice, so that no whole matrix is ever held.
+texts: head by head in tiles of rows, twice where need be, so that no whole matrix is ever held.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import torch
@@ -47,9 +48,14 @@ from headscope.kernels.token_rows import (
     scaled_mass,
 )
 from headscope.settings import PairRule, Settings, SimilarityVariant
+from headscope.threads import in_threads
 
 TILE_NUMBERS = 1 << 20
 """Products held at once: 4 MB in float32, which caches of common machines take."""
+
+_SAMPLE_TOKENS = 192
+_SAMPLE_MARGIN = 3
+"""Times as many pairs of a sample are taken as rules take of the text: few texts have fewer."""
 
 
 def fused_statistics(
@@ -98,51 +104,83 @@ def fused_statistics(
 def _measure(
     vectors: Float[Tensor, "batch head token d_head"], texts: Texts, layer: Layer, outputs: Outputs
 ) -> None:
-    """Run the compiled passes over the products of some texts, or some rows, at a time."""
+    """Run the compiled passes over the products of some texts, or of some rows of a head."""
     n_texts, heads, n, _ = vectors.shape
     together = min(n_texts, TILE_NUMBERS // (heads * n * n))
-    if together >= 1:
-        products = vectors.new_empty(together, heads, n, n)
-        scratch = new_scratch(1, texts, layer)
-        for first in range(0, n_texts, together):
-            some = vectors[first : first + together]
-            # One text at a time: then no operand has to be copied first.
-            for text, product in zip(some, products, strict=False):
-                torch.bmm(text, text.mT, out=product)
-            measured = products[: len(some)].numpy()
-            compiled.measure_texts(measured, first, texts, layer, outputs, scratch)
+    if together < 1:
+        threads = min(torch.get_num_threads(), heads)
+        in_threads(
+            lambda some: _measure_in_tiles(vectors, some, texts, layer, outputs),
+            [range(heads)[first::threads] for first in range(threads)],
+        )
         return
-    scratch = new_scratch(heads, texts, layer)
-    for text in range(n_texts):
-        end = int(texts.end_counted[text])
-        compiled.begin_tiles(text, texts, layer, scratch)
-        for row, tile in _tiles(vectors[text], end):
-            compiled.sum_tile(tile, row, text, texts, layer, outputs, scratch)
-        compiled.finish_tile_sums(text, texts, layer, outputs, scratch)
-        if scratch.candidate_places.size:
-            compiled.count_kept(text, texts, layer, outputs, scratch)
-        else:
-            for row, tile in _tiles(vectors[text], end):
-                compiled.count_tile(tile, row, text, texts, layer, outputs, scratch)
-        compiled.finish_tile_counts(text, texts, outputs, scratch)
+    products = vectors.new_empty(together, heads, n, n)
+    scratch = new_scratch(texts, layer)
+    for first in range(0, n_texts, together):
+        some = vectors[first : first + together]
+        # One text at a time: then no operand has to be copied first.
+        for text, product in zip(some, products, strict=False):
+            torch.bmm(text, text.mT, out=product)
+        measured = products[: len(some)].numpy()
+        compiled.measure_texts(measured, first, texts, layer, outputs, scratch)
+
+
+def _measure_in_tiles(
+    vectors: Float[Tensor, "batch head token d_head"],
+    heads: Iterable[int],
+    texts: Texts,
+    layer: Layer,
+    outputs: Outputs,
+) -> None:
+    scratch = new_scratch(texts, layer)
+    room = vectors.new_empty(max(TILE_NUMBERS, vectors.shape[2]))
+    for head in heads:
+        for text in range(len(vectors)):
+            end = int(texts.end_counted[text])
+            written = vectors[text, head, :end]
+            most = int(texts.taken[text, texts.is_top].max(initial=0))
+            guess = _likely_taken(written, most)
+            arguments = (text, head, texts, layer, outputs, scratch)
+            right = True
+            for row, tile in _tiles(written, room):
+                right &= compiled.sum_tile(tile, row, guess, *arguments)
+            if not right:
+                for row, tile in _tiles(written, room):
+                    compiled.sift_tile(tile, row, *arguments)
+            if not scratch.candidate_places.size:
+                for row, tile in _tiles(written, room):
+                    compiled.count_tile(tile, row, *arguments)
+
+
+def _likely_taken(vectors: Float[Tensor, "token d_head"], taken: int) -> float:
+    """A similarity that probably `taken` pairs reach, and not many more; from a few tokens.
+
+    Without it, the first rows would all be kept until it is known how large the largest are.
+    """
+    n, sample = len(vectors), min(len(vectors), _SAMPLE_TOKENS)
+    chosen = vectors[torch.arange(sample) * n // max(1, sample)]
+    above, across = torch.triu_indices(sample, sample, 1)
+    similarities = (chosen @ chosen.mT)[above, across]
+    wanted = math.ceil(_SAMPLE_MARGIN * taken / max(1, n * (n - 1) // 2) * len(similarities))
+    if wanted >= len(similarities) // 2:
+        return -math.inf
+    return float(similarities.topk(max(1, wanted)).values[-1])
 
 
 def _tiles(
-    vectors: Float[Tensor, "head token d_head"], end: int
+    vectors: Float[Tensor, "token d_head"], room: Float[Tensor, " number"]
 ) -> Iterator[tuple[int, NDArray[np.floating]]]:
-    """Bands of the upper triangle of the products: the first row, and (head, row, column).
+    """Bands of the upper triangle of the products: the first row, and (row, column).
 
-    Each is overwritten by the next.
+    Each is overwritten by the next. There is one at least, if an empty one.
     """
-    heads = len(vectors)
-    room = vectors.new_empty(max(TILE_NUMBERS, heads * end))
-    row = 0
-    while row < end:
-        rows = min(max(1, TILE_NUMBERS // (heads * (end - row))), end - row)
-        tile = room[: heads * rows * (end - row)].view(heads, rows, end - row)
-        torch.bmm(vectors[:, row : row + rows], vectors[:, row:end].mT, out=tile)
+    row, end = 0, len(vectors)
+    while row == 0 or row < end:
+        rows = min(max(1, TILE_NUMBERS // max(1, end - row)), end - row)
+        tile = room[: rows * (end - row)].view(rows, end - row)
+        torch.mm(vectors[row : row + rows], vectors[row:].mT, out=tile)
         yield row, tile.numpy()
-        row += rows
+        row += max(1, rows)
 
 
 def _texts(batch: TextBatch, settings: Settings) -> Texts:

@@ -32,7 +32,7 @@ def write_whole(path: Path, content: bytes) -> str:
         temporary.replace(path)
         _flush_folder(path.parent)
     except OSError as error:
-        _remove(temporary)
+        remove_file(temporary)
         if isinstance(error, IsADirectoryError):
             raise RunError(f"cannot write {path}: it is a folder; name a file") from error
         raise StorageError(
@@ -67,8 +67,11 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _remove(path: Path) -> None:
-    # What cannot be removed (the folder may be read-only by now) is cleared away by the next run.
+def remove_file(path: Path) -> None:
+    """Delete a file if it is there and can be.
+
+    What cannot (the folder may be read-only by now) is cleared away by the next run.
+    """
     with contextlib.suppress(OSError):
         path.unlink()
 

@@ -1,6 +1,10 @@
-"""results.nc: the reduced arrays of a run, one netCDF group per attention stack."""
+"""results.nc: the reduced arrays of a run, one netCDF group per attention stack.
+
+Beside it is its receipt, results.json, with its SHA-256.
+"""
 
 import io
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,9 +13,11 @@ import xarray as xr
 from xarray.backends import H5NetCDFStore
 
 from headscope.errors import RunError, in_one_line
-from headscope.runs.files import write_whole
+from headscope.runs.checked_tables import is_unchanged
+from headscope.runs.files import read_json, remove_file, write_whole
 
 FILE_NAME = "results.nc"
+RECEIPT = "results.json"
 
 MOST_BYTES = 1 << 34
 """The arrays of a stack, unpacked. A small file can claim any size; 64 layers of 64 heads take a
@@ -19,21 +25,24 @@ tenth of this."""
 
 
 def write_results(folder: Path, results: Mapping[str, xr.Dataset]) -> None:
-    """Write the datasets of all stacks into one file, whole or not at all."""
+    """Write the datasets of all stacks into one file, whole or not at all; then its receipt."""
     # In memory first: HDF5 that runs out of disk takes the whole process with it.
     buffer = io.BytesIO()
     with h5netcdf.File(buffer, "w") as file:
         for stack, dataset in results.items():
             dataset.dump_to_store(
                 H5NetCDFStore(file, group=stack, mode="a"),
-                # With a checksum of every chunk: a flipped bit is an error, not another number.
+                # With a checksum of every chunk, for who reads the file with other programs.
                 encoding={
                     name: {"zlib": True, "complevel": 1, "fletcher32": True}
                     for name, variable in dataset.variables.items()
                     if variable.dtype.kind in "fiub" and variable.ndim
                 },
             )
-    write_whole(folder / FILE_NAME, buffer.getvalue())
+    # Without a receipt in between: one of other results would call these damaged.
+    remove_file(folder / RECEIPT)
+    receipt = {FILE_NAME: write_whole(folder / FILE_NAME, buffer.getvalue())}
+    write_whole(folder / RECEIPT, json.dumps(receipt).encode())
 
 
 def read_results(folder: Path, stack: str) -> xr.Dataset:
@@ -44,7 +53,11 @@ def read_results(folder: Path, stack: str) -> xr.Dataset:
             f"{folder} has no {FILE_NAME}: the run is not finished; run the same analyze command "
             "again to finish it"
         )
+    receipt = folder / RECEIPT
     try:
+        # Runs of older versions, and one that was killed at a certain moment, have no receipt.
+        if receipt.exists() and not is_unchanged(path, str(read_json(receipt).get(FILE_NAME))):
+            raise ValueError("it is damaged")
         with xr.open_dataset(path, group=stack, engine="h5netcdf") as dataset:
             if dataset.nbytes > MOST_BYTES:
                 raise ValueError(f"its arrays claim {dataset.nbytes >> 30} GiB")
@@ -52,6 +65,6 @@ def read_results(folder: Path, stack: str) -> xr.Dataset:
     # A damaged file makes HDF5 and what is around it raise almost anything.
     except Exception as error:
         raise RunError(
-            f"{path} cannot be read: {in_one_line(error)}; delete it and run the same analyze "
-            "command again"
+            f"{path} cannot be read: {in_one_line(error)}; run the same analyze command again: "
+            "it is made anew from the shards"
         ) from error

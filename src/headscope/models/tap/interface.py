@@ -22,7 +22,7 @@ from transformers.masking_utils import eager_mask
 from headscope.errors import TapError
 from headscope.models.site import Tier
 from headscope.models.tap.call import AttentionCall, MassCall, OnCall, OnMassCall, Tap
-from headscope.models.tap.pieces import attention_in_pieces
+from headscope.models.tap.pieces import Cut, attention_in_pieces
 
 IMPLEMENTATION = "headscope"
 
@@ -33,7 +33,7 @@ class _Listener:
     on_call: OnCall | None = None
     on_mass_call: OnMassCall | None = None
     real: Bool[Tensor, "batch query"] | None = None
-    row_pieces: int | None = None
+    cut: Cut | None = None
 
 
 class _Listening(threading.local):
@@ -50,8 +50,8 @@ class InterfaceTap(Tap):
 
     tier: Tier = "interface"
 
-    in_pieces: bool = False
-    """Whether the model's attention may be computed in pieces: the self-check finds out."""
+    cut: Cut | None = None
+    """How the model's attention may be computed in pieces, if so: the self-check finds out."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         self._names = {module: name for name, module in model.named_modules()}
@@ -65,14 +65,11 @@ class InterfaceTap(Tap):
         self,
         on_call: OnMassCall,
         real: Bool[Tensor, "batch query"] | None,
-        row_pieces: int | None = None,
     ) -> AbstractContextManager[None]:
         """The same with column mass in place of maps, computed in pieces where that was proved."""
-        if not self.in_pieces:
+        if self.cut is None:
             return super().listen_to_mass(on_call, real)
-        return _listen(
-            _Listener(self._names, on_mass_call=on_call, real=real, row_pieces=row_pieces)
-        )
+        return _listen(_Listener(self._names, on_mass_call=on_call, real=real, cut=self.cut))
 
 
 @contextmanager
@@ -95,7 +92,7 @@ def tapped_attention(
     """The family's own eager attention, overheard. (Shapes are the interface's, not annotated.)"""
     eager = _eager_attention(type(module))
     listener = next((one for one in reversed(_listening.open) if module in one.names), None)
-    if listener is not None and listener.on_mass_call is not None:
+    if listener is not None and listener.on_mass_call is not None and listener.cut is not None:
         joined, mass = attention_in_pieces(
             eager,
             module,
@@ -105,7 +102,7 @@ def tapped_attention(
             attention_mask,
             options,
             listener.real,
-            listener.row_pieces,
+            listener.cut,
         )
         head_output = _heads_first(joined, mass.shape[1])
         listener.on_mass_call(MassCall(listener.names[module], head_output, mass))

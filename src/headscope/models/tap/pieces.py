@@ -1,12 +1,13 @@
-"""Attention of some texts, or of some rows of a text, at a time.
+"""Attention of some texts, or of some heads and rows of a text, at a time.
 
 A row of attention depends on its own query alone, so the family's own function may be called with
-fewer queries: the result is the same, and the maps stay small enough for the cache. That holds
-unless a family's function looks at more than its arguments; so it is tried on load.
+fewer queries, and with fewer heads: the result is the same, and the maps stay small enough for the
+cache. That holds unless a family's function looks at more than its arguments; so it is tried on
+load.
 """
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,13 +15,32 @@ from jaxtyping import Bool
 from torch import Tensor, nn
 
 from headscope.kernels.column_mass import column_mass
+from headscope.threads import in_threads
 
 PIECE_NUMBERS = 1 << 18
 """Attention weights of whole texts computed at once: 1 MB in float32, for the cache of a core."""
-ROWS_NUMBERS = 1 << 20
+ROWS_NUMBERS = 1 << 19
 """The same of a text that has more: products of very few rows are slow."""
 
 Eager = Callable[..., tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How a model's attention may be cut, beside into texts."""
+
+    by_head: bool
+    """Whether heads that share no keys may be computed apart."""
+    rows: int | None = None
+    """So many rows in a piece, of every text; otherwise it follows from the size of the maps."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    texts: slice
+    heads: slice
+    key_heads: slice
+    rows: slice
 
 
 def attention_in_pieces(
@@ -32,56 +52,82 @@ def attention_in_pieces(
     mask: Tensor | None,
     options: Mapping[str, Any],
     real: Bool[Tensor, "batch query"] | None,
-    row_pieces: int | None = None,
+    cut: Cut,
 ) -> tuple[Tensor, Tensor]:
     """The joined heads and the column mass, without a whole map. (Shapes are the interface's.)
 
-    Queries that are not `real` give no mass. `row_pieces` sets the number of pieces of each text,
-    which otherwise follows from the size of its maps.
+    Queries that are not `real` give no mass.
     """
     batch, heads, queries, _ = query.shape
     keys = key.shape[2]
-    joined: Tensor | None = None
-    mass = torch.zeros(batch, heads, keys, device=query.device, dtype=_mass_type(query))
+    joined = value.new_empty(batch, queries, heads, value.shape[3])
     if real is None:
         real = torch.ones(batch, queries, dtype=torch.bool, device=query.device)
-    for texts, rows in _slices(batch, queries, heads * keys, row_pieces):
-        part_of_mask = None
-        seen = keys
-        if mask is not None:
-            part_of_mask = mask[texts if mask.shape[0] == batch else slice(None)]
-            if mask.shape[2] == queries:
-                part_of_mask = part_of_mask[:, :, rows]
-            seen = _keys_seen(part_of_mask, rows, keys)
-            part_of_mask = part_of_mask[..., :seen]
-        part, attention = eager(
-            module,
-            query[texts, :, rows],
-            key[texts, :, :seen],
-            value[texts, :, :seen],
-            part_of_mask,
-            **options,
-        )
-        if joined is None:
-            joined = part.new_empty((batch, queries, *part.shape[2:]))
-        joined[texts, rows] = part
-        mass[texts, :, :seen] += column_mass(attention, real[texts, rows])
-    assert joined is not None
-    return joined, mass
+
+    def compute(pieces: Iterable[_Piece]) -> Tensor:
+        mass = torch.zeros(batch, heads, keys, device=query.device, dtype=_mass_type(query))
+        for piece in pieces:
+            texts, rows = piece.texts, piece.rows
+            seen, part_of_mask = keys, None
+            if mask is not None:
+                part_of_mask = _part_of_mask(mask, piece, query)
+                seen = _keys_seen(part_of_mask, rows, keys)
+                part_of_mask = part_of_mask[..., :seen]
+            part, attention = eager(
+                module,
+                query[texts, piece.heads, rows],
+                key[texts, piece.key_heads, :seen],
+                value[texts, piece.key_heads, :seen],
+                part_of_mask,
+                **options,
+            )
+            joined[texts, rows, piece.heads] = part
+            mass[texts, piece.heads, :seen] += column_mass(attention, real[texts, rows])
+        return mass
+
+    pieces = list(_pieces(query.shape, key.shape, cut))
+    long = pieces[0].rows.stop < queries
+    threads = torch.get_num_threads() if long and query.device.type == "cpu" else 1
+    # Their order is fixed, so that sums come out the same each time; every second one, since under
+    # a causal mask later rows take longer.
+    shares = [pieces[first::threads] for first in range(min(threads, len(pieces)))]
+    masses = in_threads(compute, shares)
+    return joined, sum(masses[1:], start=masses[0])
 
 
-def _slices(
-    batch: int, queries: int, row_numbers: int, row_pieces: int | None
-) -> Iterator[tuple[slice, slice]]:
-    """Slices of texts and of rows that make up the batch; a row has `row_numbers` weights."""
-    if row_pieces is None:
-        rows = min(queries, max(1, ROWS_NUMBERS // row_numbers))
-        texts = max(1, PIECE_NUMBERS // (row_numbers * queries))
+def _pieces(query: torch.Size, key: torch.Size, cut: Cut) -> Iterator[_Piece]:
+    """All of the batch, cut; texts that fit are not cut themselves."""
+    batch, heads, queries, _ = query
+    _, key_heads, keys, _ = key
+    numbers = heads * queries * keys
+    rows = queries
+    if cut.rows is not None or numbers > PIECE_NUMBERS:
+        apart = key_heads if cut.by_head and heads % key_heads == 0 else 1
+        rows = cut.rows or min(queries, max(1, ROWS_NUMBERS // (heads // apart * keys)))
+        texts = 1
     else:
-        rows, texts = math.ceil(queries / row_pieces), 1
+        apart, texts = 1, max(1, PIECE_NUMBERS // numbers)
     for text in range(0, batch, texts):
-        for row in range(0, queries, rows):
-            yield slice(text, text + texts), slice(row, min(row + rows, queries))
+        for group in range(apart):
+            for row in range(0, queries, rows):
+                yield _Piece(
+                    slice(text, text + texts),
+                    _part(group, heads // apart),
+                    _part(group, key_heads // apart),
+                    slice(row, min(row + rows, queries)),
+                )
+
+
+def _part(number: int, size: int) -> slice:
+    return slice(number * size, (number + 1) * size)
+
+
+def _part_of_mask(mask: Tensor, piece: _Piece, query: Tensor) -> Tensor:
+    """The mask of a piece; an axis of length 1 holds for all."""
+    for axis, part in enumerate((piece.texts, piece.heads, piece.rows)):
+        if mask.shape[axis] == query.shape[axis] > 1:
+            mask = mask[(slice(None),) * axis + (part,)]
+    return mask
 
 
 def _keys_seen(mask: Tensor, rows: slice, keys: int) -> int:

@@ -6,8 +6,10 @@ import torch
 
 from headscope.models.tap.call import AttentionCall, MassCall, Tap
 from headscope.models.tap.interface import InterfaceTap
+from headscope.models.tap.pieces import Cut
 
-ROW_PIECES = 3
+_ROWS = 3
+"""Of the few tokens of a self-check, so many make a piece."""
 
 
 def prove_pieces(
@@ -17,22 +19,35 @@ def prove_pieces(
 
     `run` runs the model on the inputs that gave `whole`. A family whose function looks at more than
     its arguments (rows that depend on each other, tensors that would need cutting too) gives
-    something else or fails, and is computed whole.
+    something else or fails, and is cut less, or computed whole.
     """
     if not isinstance(tap, InterfaceTap):
         return
+    for by_head in (True, False):
+        tap.cut = Cut(by_head, rows=_ROWS)
+        if _gives(tap, run, whole, tolerance):
+            tap.cut = Cut(by_head)
+            return
+    tap.cut = None
+
+
+def _gives(
+    tap: InterfaceTap,
+    run: Callable[[], object],
+    whole: Sequence[AttentionCall],
+    tolerance: float,
+) -> bool:
     pieces: list[MassCall] = []
-    tap.in_pieces = True
     try:
-        with tap.listen_to_mass(pieces.append, None, row_pieces=ROW_PIECES):
+        with tap.listen_to_mass(pieces.append, None):
             run()
-        tap.in_pieces = len(pieces) == len(whole) and all(
-            _close(one.head_output, other.head_output, tolerance)
-            and _close(one.mass, other.attention.sum(-2), tolerance)
-            for one, other in zip(pieces, whole, strict=True)
-        )
     except (RuntimeError, ValueError, IndexError, TypeError):
-        tap.in_pieces = False
+        return False
+    return len(pieces) == len(whole) and all(
+        _close(one.head_output, other.head_output, tolerance)
+        and _close(one.mass, other.attention.sum(-2), tolerance)
+        for one, other in zip(pieces, whole, strict=True)
+    )
 
 
 def _close(one: torch.Tensor, other: torch.Tensor, tolerance: float) -> bool:
