@@ -65,4 +65,7 @@ def _contrast(
     lengths = torch.linalg.vector_norm(near, dim=-1)
     before, behind = slice(0, tokens), slice(far, far + tokens)
     products = torch.linalg.vecdot(near[:, :, before], near[:, :, behind])
-    return products / (lengths[..., before] * lengths[..., behind]).clamp(min=1e-8)
+    cosines: Float[Tensor, "batch head token"] = products / (
+        lengths[..., before] * lengths[..., behind]
+    ).clamp(min=1e-8)
+    return cosines
