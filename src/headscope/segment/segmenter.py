@@ -1,4 +1,4 @@
-"""The segmenter: sentences and topics of any text, from what attention heads write."""
+"""The segmenter: sentences from what attention heads write, topics from what comes of it."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
