@@ -1,7 +1,7 @@
 # make demo    set up, analyse the demo corpus with the demo model, print the findings
 # make test    set up, run the tests
 # make test-oldest   the tests of all families with the oldest transformers that is allowed
-# make test-faults   kills, full disks, damaged files: all of them (a quarter of an hour)
+# make test-faults   kills, full disks, damaged files: all of them (up to an hour)
 # make fuzz    10,000 spoilt corpora and runs
 # make check   set up, run what CI checks before the tests: format, lint, types, layers
 # make bench   set up, measure speed and memory (minutes)

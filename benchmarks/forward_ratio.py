@@ -12,7 +12,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -77,7 +77,7 @@ CONFIGURATIONS = {
     "demo": checkpoint("demo", 128, 10**6),
     "base": base_geometry,
     "bert12": checkpoint("bert12", 128, 10**6),
-    "smollm2": checkpoint("smollm2", 2048, 1),
+    "smollm2": checkpoint("smollm2", 2048, 4),
 }
 
 
@@ -97,7 +97,9 @@ def ways(
 ) -> dict[str, Callable[[], object]]:
     def bare(labels: TokenLabels) -> None:
         with torch.inference_mode():
-            made.bare(input_ids=labels.token_ids, attention_mask=labels.real.long())
+            # No key is needed again: a cache of them would only slow this down.
+            uncached = {"use_cache": False} if made.causal else {}
+            made.bare(input_ids=labels.token_ids, attention_mask=labels.real.long(), **uncached)
 
     def headscope(settings: Settings) -> object:
         changed = Settings(window_tokens=made.window_tokens, minimal=settings.minimal)
@@ -165,12 +167,15 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=["demo", "base"], metavar="NAME")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--texts", type=int, default=64)
+    parser.add_argument("--tokens", type=int, help="length of texts, if not the usual one")
     parser.add_argument("--ours", action="store_true", help="leave out how others would do it")
     parser.add_argument("--models", type=Path, default=Path(".cache/models"))
     args = parser.parse_args()
     print(f"{torch.get_num_threads()} threads; ratios to the bare forward pass")
     for name in args.names:
         made = CONFIGURATIONS[name](args.models, args.texts)
+        if args.tokens:
+            made = replace(made, window_tokens=args.tokens)
         compare(name, made, args.repeats, ours=args.ours)
 
 

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-import numba
 import torch
 
 Item = TypeVar("Item")
@@ -63,15 +62,12 @@ def in_threads(
 @contextmanager
 def on_threads(threads: int) -> Iterator[None]:
     """While open, this thread computes on so many threads."""
-    before, before_in_loops = torch.get_num_threads(), numba.get_num_threads()
+    before = torch.get_num_threads()
     torch.set_num_threads(threads)
-    # numba has its threads, once and for all, from when it was imported: fewer is all it does.
-    numba.set_num_threads(min(threads, before_in_loops))
     try:
         yield
     finally:
         torch.set_num_threads(before)
-        numba.set_num_threads(before_in_loops)
 
 
 class _Stopped(Exception):

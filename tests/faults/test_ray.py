@@ -35,9 +35,8 @@ def on_cluster(workload, out, *, nodes: int, fault: str) -> hs.Run:
     return hs.open_run(out)
 
 
-@pytest.mark.long
 @pytest.mark.fault("a node of a Ray cluster removed")
-@pytest.mark.parametrize("nodes", [2, 4])
+@pytest.mark.parametrize("nodes", [2, pytest.param(4, marks=pytest.mark.long)])
 def test_a_cluster_that_loses_a_node_finishes_with_the_same_results(
     workload,
     single,

@@ -206,7 +206,8 @@ def test_tiles_give_what_whole_matrices_give(variant, window, minimal, guessed, 
     chosen = Settings(window_tokens=window, similarity=variant, permutations=2, minimal=minimal)
     batch = padded_batch(texts, chosen)
     whole = measured(vectorised_statistics, z, attention, batch, causal=False, settings=chosen)
-    monkeypatch.setattr(fused, "TILE_NUMBERS", HEADS * 68 * 5)
+    monkeypatch.setattr(fused, "TILE_NUMBERS", 0)
+    monkeypatch.setattr(fused, "BAND_NUMBERS", 68 * 5)
     monkeypatch.setattr(scratch, "_SHORT", 16)
     if not guessed:
         monkeypatch.setattr(fused, "_likely_taken", lambda vectors, taken: math.inf)

@@ -51,7 +51,9 @@ from headscope.settings import PairRule, Settings, SimilarityVariant
 from headscope.threads import in_threads
 
 TILE_NUMBERS = 1 << 20
-"""Products held at once: 4 MB in float32, which caches of common machines take."""
+"""Products of texts held at once: 4 MB in float32, which caches of common machines take."""
+BAND_NUMBERS = 1 << 18
+"""Products of rows of a head held at once, by each thread: for the cache of a core."""
 
 _SAMPLE_TOKENS = 192
 _SAMPLE_MARGIN = 3
@@ -133,7 +135,7 @@ def _measure_in_tiles(
     outputs: Outputs,
 ) -> None:
     scratch = new_scratch(texts, layer)
-    room = vectors.new_empty(max(TILE_NUMBERS, vectors.shape[2]))
+    room = vectors.new_empty(max(BAND_NUMBERS, vectors.shape[2]))
     for head in heads:
         for text in range(len(vectors)):
             end = int(texts.end_counted[text])
@@ -176,7 +178,7 @@ def _tiles(
     """
     row, end = 0, len(vectors)
     while row == 0 or row < end:
-        rows = min(max(1, TILE_NUMBERS // max(1, end - row)), end - row)
+        rows = min(max(1, BAND_NUMBERS // max(1, end - row)), end - row)
         tile = room[: rows * (end - row)].view(rows, end - row)
         torch.mm(vectors[row : row + rows], vectors[row:].mT, out=tile)
         yield row, tile.numpy()

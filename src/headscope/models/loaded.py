@@ -16,7 +16,6 @@ from transformers import PretrainedConfig, PreTrainedModel
 from headscope.errors import SettingsError, TapError
 from headscope.models.capture import LayerCapture, MassCapture
 from headscope.models.discover import discover_sites
-from headscope.models.one_thread import one_thread
 from headscope.models.probe import Inputs, Modality, modality_of, padding_id, probe_of
 from headscope.models.quiet import quiet_loading
 from headscope.models.self_check import SelfCheck, check_tap
@@ -24,6 +23,7 @@ from headscope.models.site import AttentionSite
 from headscope.models.tap import AttentionCall, MassCall, choose_tap
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.models.weights_hash import weights_hash
+from headscope.threads import on_threads
 
 OnLayer = Callable[[LayerCapture], None]
 OnMass = Callable[[MassCapture], None]
@@ -51,8 +51,9 @@ class LoadedModel:
         self.projection = projection
         self._options = _forward_options(model)
         probe = probe_of(model)
-        # Quiet, since a family outside the interface logs that it was asked to change.
-        with quiet_loading(), one_thread():
+        # Quiet, since a family outside the interface logs that it was asked to change. On a dozen
+        # tokens threads mostly wait for each other: on a busy machine that is fifty times slower.
+        with quiet_loading(), on_threads(1):
             self._tap, calls = choose_tap(model, lambda: self._run(probe.padded), projection)
             self.sites = discover_sites(model, self._tap.tier, calls)
             self.check: SelfCheck = check_tap(model, self._tap, self.sites, probe, self._run)

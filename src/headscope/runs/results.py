@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import h5netcdf
+import h5py
 import xarray as xr
 from xarray.backends import H5NetCDFStore
 
@@ -58,6 +59,8 @@ def read_results(folder: Path, stack: str) -> xr.Dataset:
         # Runs of older versions, and one that was killed at a certain moment, have no receipt.
         if receipt.exists() and not is_unchanged(path, str(read_json(receipt).get(FILE_NAME))):
             raise ValueError("it is damaged")
+        # First by itself: h5netcdf prints a traceback about a file that cannot be opened.
+        h5py.File(path).close()
         with xr.open_dataset(path, group=stack, engine="h5netcdf") as dataset:
             if dataset.nbytes > MOST_BYTES:
                 raise ValueError(f"its arrays claim {dataset.nbytes >> 30} GiB")

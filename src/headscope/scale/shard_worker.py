@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numba
 import torch
 
 from headscope.describe_run import describe_run
@@ -128,8 +127,6 @@ class ShardWorker:
     def _use_threads(self) -> None:
         # Each thread of a process has its own number of threads: said where the work is done.
         torch.set_num_threads(self._recipe.threads)
-        # numba has its threads, once and for all, from when it was imported: fewer is all it does.
-        numba.set_num_threads(min(self._recipe.threads, numba.get_num_threads()))
 
     def _refuse_another_model(self) -> None:
         """A machine with other weights or versions would put other numbers into the run."""

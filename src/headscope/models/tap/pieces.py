@@ -6,13 +6,14 @@ cache. That holds unless a family's function looks at more than its arguments; s
 load.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 from torch import Tensor, nn
+from torch.utils.weak import WeakIdKeyDictionary
 
 from headscope.kernels.column_mass import column_mass
 from headscope.threads import in_threads
@@ -22,7 +23,12 @@ PIECE_NUMBERS = 1 << 18
 ROWS_NUMBERS = 1 << 19
 """The same of a text that has more: products of very few rows are slow."""
 
+_ROWS_AT_ONCE = 256
+
 Eager = Callable[..., tuple[Tensor, Tensor]]
+
+_reaches: MutableMapping[Tensor, Tensor] = WeakIdKeyDictionary()
+"""How far rows see, of masks that are alive: most models give all layers the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +76,8 @@ def attention_in_pieces(
             texts, rows = piece.texts, piece.rows
             seen, part_of_mask = keys, None
             if mask is not None:
-                part_of_mask = _part_of_mask(mask, piece, query)
-                seen = _keys_seen(part_of_mask, rows, keys)
-                part_of_mask = part_of_mask[..., :seen]
+                seen = int(reach[rows if len(reach) == queries else slice(None)].max())
+                part_of_mask = _part_of_mask(mask, piece, query)[..., :seen]
             part, attention = eager(
                 module,
                 query[texts, piece.heads, rows],
@@ -85,6 +90,7 @@ def attention_in_pieces(
             mass[texts, piece.heads, :seen] += column_mass(attention, real[texts, rows])
         return mass
 
+    reach = _reach(mask) if mask is not None else torch.empty(0)
     pieces = list(_pieces(query.shape, key.shape, cut))
     long = pieces[0].rows.stop < queries
     threads = torch.get_num_threads() if long and query.device.type == "cpu" else 1
@@ -130,13 +136,23 @@ def _part_of_mask(mask: Tensor, piece: _Piece, query: Tensor) -> Tensor:
     return mask
 
 
-def _keys_seen(mask: Tensor, rows: slice, keys: int) -> int:
-    """How many keys these rows can see: under a causal mask those up to the last row."""
-    if rows.stop >= keys or mask.shape[2] == 1:
-        return keys
-    hidden = mask[..., rows.stop : keys]
-    # The mask adds the least number of its type: the softmax there is exactly zero.
-    return rows.stop if bool((hidden <= torch.finfo(mask.dtype).min / 2).all()) else keys
+def _reach(mask: Tensor) -> Int[Tensor, " query"]:
+    """One past the last key that each row sees, in any text; under a causal mask the row itself.
+
+    The mask adds the least number of its type where nothing is seen: the softmax there is exactly
+    zero, and need not be computed.
+    """
+    known = _reaches.get(mask)
+    if known is None:
+        known = torch.cat([_last_seen(rows) for rows in torch.split(mask, _ROWS_AT_ONCE, dim=2)])
+        _reaches[mask] = known
+    return known
+
+
+def _last_seen(mask: Tensor) -> Int[Tensor, " query"]:
+    seen = (mask > torch.finfo(mask.dtype).min / 2).flatten(0, 1).any(0)
+    # A row that sees nothing at all counts as one that sees everything.
+    return seen.shape[1] - seen.flip(1).byte().argmax(1)
 
 
 def _mass_type(query: Tensor) -> torch.dtype:
