@@ -37,7 +37,6 @@ def in_threads(
 
     def on_one_core(share: Sequence[Item]) -> Result:
         torch.set_num_threads(1)
-        numba.set_num_threads(1)
         try:
             # Each thread has a mode of its own.
             with torch.inference_mode(inference):
