@@ -4,12 +4,14 @@
 
 Every fifth document of each corpus was left out of training (recipes/fit_demo_segmenter.py); these
 are measured here. Sentences: the table of `segment-eval`, for all and for the better edited genres.
-Topics: passages of different documents (Choi 2000), and real documents with sections of their own,
-where the question is whether cutting is any better than not cutting at all.
+Topics: passages of different documents (Choi 2000), of one corpus and of edited prose of several,
+and real documents with sections of their own, where the question is whether cutting is any better
+than not cutting at all.
 """
 
 import argparse
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 import pandas as pd
 
@@ -24,7 +26,7 @@ from headscope.text.corpus import read_corpus
 from headscope.text.document import Document
 from headscope.text.sentences import sentence_spans
 
-PASSAGES = ((3, 11), (3, 5), (6, 8), (9, 11))
+PASSAGES = ((3, 5), (6, 8), (9, 11), (3, 11), (5, 15))
 SHOWN = ["headscope", "headscope (n)", "C99", "C99 (n)", "TextTiling", "even", "random", "none"]
 
 
@@ -32,8 +34,29 @@ def by_paragraph(document: Document) -> Concatenated:
     """The sentences of a document, and those with which its paragraphs begin."""
     spans = sentence_spans(document)
     sentences = [document.text[start:end].strip() for start, end in spans]
-    gaps = [document.text[before[1] : after[0]] for before, after in pairwise(spans)]
+    gaps = [
+        document.text[start + len(document.text[start:end].rstrip()) : next_start]
+        for (start, end), (next_start, _) in pairwise(spans)
+    ]
     return Concatenated(sentences, [place for place, gap in enumerate(gaps, 1) if "\n\n" in gap])
+
+
+def by_page(pages: Sequence[Document], together: int = 10) -> list[Concatenated]:
+    """Neighbouring pages of one manual as one document, with a section each."""
+    sections = [[p.text[start:end].strip() for start, end in sentence_spans(p)] for p in pages]
+    sections = [sentences for sentences in sections if 3 <= len(sentences) <= 40]
+    made = []
+    for first in range(0, len(sections) - together + 1, together):
+        group = sections[first : first + together]
+        starts = list(accumulate(map(len, group[:-1])))
+        made.append(Concatenated([sentence for section in group for sentence in section], starts))
+    return made
+
+
+def evenly(documents: Sequence[Document], number: int) -> list[Document]:
+    """So many of the documents that have sentences for a passage, from first to last."""
+    long_enough = [d for d in documents if len(sentence_spans(d)) >= PASSAGES[-1][1]]
+    return long_enough[:: len(long_enough) // number][:number]
 
 
 def by_heading(document: Document) -> Concatenated:
@@ -64,16 +87,18 @@ def main() -> None:
     args = parser.parse_args()
     web = list(read_corpus([args.web]))[::5]
     speeches = list(read_corpus([args.speeches], id_column="id"))[::5]
+    manuals = list(read_corpus(["demo"]))  # topics were not chosen on any of them
+    edited = [d for d in web if d.id.startswith(("weblog", "newsgroup"))]
     segmenter = hs.Segmenter("demo")
     if args.only != "topics":
-        edited = [d for d in web if d.id.startswith(("weblog", "newsgroup"))]
         for title, documents in (("all genres", web), ("weblog and newsgroup", edited)):
             table = evaluate_sentences(segmenter, documents)
             wide = table.pivot(index="method", columns="condition", values="f1")
             show(f"F1, {len(documents)} documents of EWT train: {title}", wide)
     if args.only == "sentences":
         return
-    for name, documents in (("EWT", web), ("SOTU", speeches)):
+    mixed = [*edited, *evenly(manuals, len(edited)), *evenly(speeches, len(edited))]
+    for name, documents in (("EWT", web), ("SOTU", speeches), ("edited prose", mixed)):
         rows = {}
         for shortest, longest in PASSAGES:
             texts = concatenate_passages(
@@ -84,8 +109,12 @@ def main() -> None:
             rows[f"segments {shortest}-{longest}"] = table["segments"]
         show(f"Pk, 10 passages of {name}, {args.topic_texts} texts", pd.DataFrame(rows).loc[SHOWN])
     paragraphs = [by_paragraph(document) for document in web]
-    headings = [by_heading(document) for document in speeches]
-    for name, sections in (("EWT paragraphs", paragraphs), ("SOTU headings", headings)):
+    headings = [by_heading(speech) for speech in read_corpus([args.speeches], id_column="id")]
+    for name, sections in (
+        ("EWT paragraphs", paragraphs),
+        ("SOTU headings", headings),
+        ("demo corpus, pages", by_page(manuals)),
+    ):
         long_enough = [one for one in sections if len(one.starts) > 2 and len(one.sentences) > 15]
         table = evaluate_topics(segmenter, long_enough).set_index("method")
         show(f"Pk, {len(long_enough)} real documents: {name}", table.loc[SHOWN])

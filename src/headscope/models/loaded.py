@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 
@@ -147,6 +147,20 @@ class LoadedModel:
         )
         if follow is not None:
             self._overhear(self._tap.listen(follow), inputs)
+
+    def last_states(
+        self,
+        token_ids: Int[Tensor, "batch token"],
+        attention_mask: Int[Tensor, "batch token"] | Bool[Tensor, "batch token"],
+    ) -> Float[Tensor, "batch token d_model"]:
+        """What the model has of each token at its end; at that of the encoder, where it has one."""
+        body: Any = self.model.base_model
+        if self.config.is_encoder_decoder:
+            body = body.get_encoder()
+        with torch.inference_mode():
+            output = body(**self.encoder_inputs(token_ids, attention_mask), **self._options)
+        states: Float[Tensor, "batch token d_model"] = output.last_hidden_state
+        return states
 
     def _follow(
         self, sites: Collection[AttentionSite] | None, on_site: Callable[[AttentionSite, Any], None]

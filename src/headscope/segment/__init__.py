@@ -1,4 +1,4 @@
-"""Segmenting: sentences and topics of a text, from what attention heads write."""
+"""Segmenting: sentences from what attention heads write, topics from what comes of it."""
 
 from headscope.segment.boundary_scores import BoundaryScores
 from headscope.segment.segmenter import Segmenter

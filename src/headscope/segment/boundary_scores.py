@@ -10,8 +10,9 @@ from scipy.special import expit
 from headscope.models.loaded import LoadedModel
 from headscope.segment.candidates import Candidates, find_candidates
 from headscope.segment.mode import Mode
-from headscope.segment.read_heads import read_heads, text_tokenizer
+from headscope.segment.read_heads import read_heads
 from headscope.segment.weights import SegmenterWeights
+from headscope.segment.window_batches import text_tokenizer
 
 _BATCH_CHARACTERS = 400_000
 """Texts are read together up to this many characters, so that memory does not grow with a list."""

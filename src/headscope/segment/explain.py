@@ -19,7 +19,8 @@ from headscope.segment.boundary_net import Stretches
 from headscope.segment.candidates import find_candidates
 from headscope.segment.head_signals import SIGNALS
 from headscope.segment.mode_weights import ModeWeights
-from headscope.segment.read_heads import LayerMap, Reading, read_heads, text_tokenizer
+from headscope.segment.read_heads import LayerMap, Reading, read_heads
+from headscope.segment.window_batches import text_tokenizer
 
 _STEPS = 32
 """Points at which the gradient is taken on the way from the average to the text."""

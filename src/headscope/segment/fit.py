@@ -22,10 +22,11 @@ from headscope.segment.length_prior import LengthPrior
 from headscope.segment.metrics import BoundaryCounts, count_boundaries
 from headscope.segment.mode import Mode
 from headscope.segment.mode_weights import Calibration, ModeWeights
-from headscope.segment.read_heads import keep_all, read_heads, read_sites, text_tokenizer
+from headscope.segment.read_heads import keep_all, read_heads, read_sites
 from headscope.segment.surface import surface_features
 from headscope.segment.training_texts import TrainingText, training_texts
 from headscope.segment.weights import SegmenterWeights
+from headscope.segment.window_batches import text_tokenizer
 from headscope.text.document import Document
 
 _HELD_OUT = 8

@@ -8,6 +8,8 @@
   behind it, receive from the whole window. High at separators, for some heads.
 """
 
+import threading
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -19,6 +21,9 @@ SIGNALS = ("contrast", "cut", "mass_before", "mass_after")
 
 CONTRAST_TOKENS = 8
 """How many tokens on each side of a gap are summed up for the contrast."""
+
+_one_at_a_time = threading.Lock()
+"""Without OpenMP and TBB, numba must not run its parallel loops in two threads at once."""
 
 
 def head_signals(
@@ -45,17 +50,22 @@ def _mass_and_cut(
     if maps.dtype not in (torch.float32, torch.float64):
         maps = maps.float()  # numba knows no half precision
     mass, cut = (torch.empty(maps.shape[:3], dtype=maps.dtype) for _ in range(2))
-    mass_and_cut(maps.contiguous().numpy(), counted.cpu().numpy(), mass.numpy(), cut.numpy())
+    with _one_at_a_time:
+        mass_and_cut(maps.contiguous().numpy(), counted.cpu().numpy(), mass.numpy(), cut.numpy())
     return mass.to(attention), cut.to(attention)
 
 
 def _contrast(
     head_output: Float[Tensor, "batch head token d_head"],
 ) -> Float[Tensor, "batch head token"]:
-    tokens = head_output.shape[2]
-    sums = torch.nn.functional.pad(head_output.cumsum(2), (0, 0, 1, 0))
-    place = torch.arange(tokens, device=head_output.device)
-    here = sums[:, :, place]
-    before = here - sums[:, :, (place - CONTRAST_TOKENS).clamp(min=0)]
-    behind = sums[:, :, (place + CONTRAST_TOKENS).clamp(max=tokens)] - here
-    return torch.nn.functional.cosine_similarity(before, behind, dim=-1)
+    tokens, far = head_output.shape[2], CONTRAST_TOKENS
+    sums = torch.nn.functional.pad(head_output, (0, 0, far + 1, far - 1)).cumsum(2)
+    # The sum over the tokens before each gap is that over the tokens behind the gap `far` earlier.
+    near = torch.nn.functional.pad(sums[:, :, far:] - sums[:, :, :-far], (0, 0, 0, 1))
+    lengths = torch.linalg.vector_norm(near, dim=-1)
+    before, behind = slice(0, tokens), slice(far, far + tokens)
+    products = torch.linalg.vecdot(near[:, :, before], near[:, :, behind])
+    cosines: Float[Tensor, "batch head token"] = products / (
+        lengths[..., before] * lengths[..., behind]
+    ).clamp(min=1e-8)
+    return cosines

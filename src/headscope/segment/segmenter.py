@@ -1,4 +1,4 @@
-"""The segmenter: sentences and topics of any text, from what attention heads write."""
+"""The segmenter: sentences from what attention heads write, topics from what comes of it."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,10 +16,10 @@ from headscope.segment.explain import explain_boundaries
 from headscope.segment.fit import fit_weights
 from headscope.segment.fit_net import TrainingSettings
 from headscope.segment.mode import MODES, Mode, checked_mode, choose_mode
-from headscope.segment.read_heads import text_tokenizer
 from headscope.segment.stream import stream_segments
 from headscope.segment.topics import TopicSettings, sentence_topics
 from headscope.segment.weights import SegmenterWeights, find_weights
+from headscope.segment.window_batches import text_tokenizer
 from headscope.text.document import Document
 from headscope.text.sentences import split_sentences
 

@@ -1,30 +1,22 @@
 """Topics: where a sequence of sentences turns to something else.
 
-Each sentence is the mean of what the heads write for its tokens, read by itself, centred over the
-text, scaled to length 1, with some of its neighbours added. The best cuts into k segments are those
-with the least scatter inside segments, found exactly by dynamic programming on the Gram matrix. How
-many segments there are is read off the same sentences in random order, which have no topics.
+Each sentence is a vector, read by itself, centred over the text, scaled to length 1, with some of
+its neighbours added. The best cuts into k segments are those whose sentences are most alike inside
+segments, found exactly by dynamic programming on the Gram matrix. How many segments there are is
+read off the same sentences in random order, which have no topics.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from jaxtyping import Float64
 from numpy.typing import NDArray
 
 from headscope.compiled.best_cuts import cheapest_segments
 from headscope.errors import SettingsError
 from headscope.models.loaded import LoadedModel
-from headscope.segment.read_heads import (
-    WINDOW_TOKENS,
-    keep_all,
-    read_heads,
-    read_sites,
-    text_tokenizer,
-)
-from headscope.text.encoding import Encoding
+from headscope.segment.sentence_vectors import sentence_vectors
 
 _MOST_SENTENCES = 1_000
 """Longer sequences are cut into stretches of so many sentences: costs grow with the square."""
@@ -33,13 +25,16 @@ _MOST_SEGMENTS = 100
 _FEWEST_SENTENCES = 3
 """A topic whose number is not given has at least so many: less is mostly one odd sentence."""
 
-_NEIGHBOURS = 0.3
+_NEIGHBOURS = 0.2
 """How much of the sentence before and of the one behind is added to each: a short or odd sentence
 says little by itself."""
 
-_PENALTY = 1.1
-"""Cuts must gain so many times what as many cuts of shuffled sentences gain. Above 1, because
-neighbouring sentences of one topic are more alike than shuffled ones."""
+_UNRELATED = 0.2
+"""Sentences less alike than this speak against being in one segment."""
+
+_SIZE_POWER = 0.7
+"""Pairs inside a segment grow with the square of its size. Over the size itself, which is the
+scatter around the mean, cuts go too much for a few sentences that are very much alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +66,6 @@ def sentence_topics(
     return found
 
 
-def sentence_vectors(
-    model: LoadedModel, sentences: Sequence[str]
-) -> Float64[np.ndarray, "sentence output"]:
-    """The mean head outputs of each sentence in the upper half of the layers, side by side.
-
-    Of a sentence longer than a window, its start. A sentence without tokens is a row of zeros.
-    """
-    tokenizer = text_tokenizer(model)
-    deepest = max(site.layer for site in model.sites if site.stack == model.stacks[0])
-    sites = read_sites(model, tuple(range(deepest // 2 + 1, deepest + 1)))
-    special = len(tokenizer.prefix_ids) + len(tokenizer.suffix_ids)
-    size = min(WINDOW_TOKENS, tokenizer.max_tokens or WINDOW_TOKENS) - special
-    encodings = [tokenizer.encode(sentence) for sentence in sentences]
-    starts = [
-        Encoding(encoding.token_ids[:size], encoding.starts[:size], encoding.ends[:size])
-        for encoding in encodings
-    ]
-    readings = read_heads(model, starts, sites, keep_all(sites), signals=False)
-    vectors = torch.stack(
-        [reading.columns.double().sum(0) / max(len(reading.columns), 1) for reading in readings]
-    )
-    return vectors.numpy()
-
-
 def find_topics(
     vectors: Float64[np.ndarray, "sentence output"], settings: TopicSettings
 ) -> list[int]:
@@ -112,9 +83,9 @@ def find_topics(
         return []
     least, starts = cheapest_segments(_costs(_with_neighbours(gram), _FEWEST_SENTENCES), most)
     by_chance = _least_by_chance(gram, most, settings)
-    penalty = _PENALTY * (by_chance[:, :1] - by_chance).mean(0)
-    gains = least[0] - least - penalty
-    if gains.max() <= (by_chance[:, :1] - by_chance - penalty).max():
+    expected = (by_chance[:, :1] - by_chance).mean(0)
+    gains = least[0] - least - expected
+    if gains.max() <= (by_chance[:, :1] - by_chance - expected).max():
         return []  # shuffled sentences can gain as much: nothing tells topics apart
     return _starts(starts, int(np.argmax(gains)) + 1)
 
@@ -148,28 +119,26 @@ def _with_neighbours(
 def _costs(
     gram: Float64[np.ndarray, "sentence sentence"], fewest: int = 1
 ) -> Float64[np.ndarray, "edge edge"]:
-    """The scatter inside the segment of sentences i to j - 1, at [i, j].
+    """How little the sentences i to j - 1 belong together, at [i, j].
 
-    Infinite for segments of fewer sentences than `fewest`.
-
-    Scatter: the squared distances from the mean, which are all squared lengths less the squared
-    length of the sum over the number of sentences.
+    Minus the sum over all pairs of how much they are more alike than unrelated ones, over a power
+    of the size. Infinite for segments of fewer sentences than `fewest`.
     """
     n = len(gram)
+    pairs = gram - _UNRELATED
+    np.fill_diagonal(pairs, 0.0)
     sums = np.zeros((n + 1, n + 1))
-    sums[1:, 1:] = gram.cumsum(0).cumsum(1)
+    sums[1:, 1:] = pairs.cumsum(0).cumsum(1)
     corner = np.diag(sums)
-    block = corner[None, :] + corner[:, None] - sums - sums.T
-    squares = np.concatenate([[0.0], np.cumsum(np.diag(gram))])
+    inside = corner[None, :] + corner[:, None] - sums - sums.T
     sizes = np.arange(n + 1)[None, :] - np.arange(n + 1)[:, None]
-    scatter = squares[None, :] - squares[:, None] - block / np.maximum(sizes, 1)
-    return np.where(sizes >= fewest, scatter, np.inf)
+    return np.where(sizes >= fewest, -inside / np.maximum(sizes, 1) ** _SIZE_POWER, np.inf)
 
 
 def _least_by_chance(
     gram: Float64[np.ndarray, "sentence sentence"], most: int, settings: TopicSettings
 ) -> Float64[np.ndarray, "permutation segments"]:
-    """The least scatter inside 1 to `most` segments of the same sentences, each time shuffled."""
+    """The least cost of 1 to `most` segments of the same sentences, each time shuffled."""
     rng = np.random.default_rng(settings.seed)
     found = []
     for _ in range(settings.permutations):
