@@ -22,12 +22,6 @@ def entry(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     return compiled
 
 
-def entry_on_threads(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The same, with each `prange` shared out among threads."""
-    compiled: Callable[Arguments, Result] = _njit(function, parallel=True, cache=True, **_ALWAYS)
-    return compiled
-
-
 def inner(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """A function that compiled functions call; Python cannot."""
     compiled: Callable[Arguments, Result] = _njit(function, no_cpython_wrapper=True, **_ALWAYS)

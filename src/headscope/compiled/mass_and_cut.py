@@ -1,15 +1,14 @@
 """The attention that tokens receive, and that crosses each gap, in one pass (compiled)."""
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from headscope.compiled.decorators import entry_on_threads
+from headscope.compiled.decorators import entry
 
 Floats = NDArray[np.floating]
 
 
-@entry_on_threads
+@entry
 def mass_and_cut(attention: Floats, counted: NDArray[np.bool_], mass: Floats, cut: Floats) -> None:
     """Fill `mass` and `cut` (text, head, token) from attention maps (text, head, query, key).
 
@@ -17,7 +16,7 @@ def mass_and_cut(attention: Floats, counted: NDArray[np.bool_], mass: Floats, cu
     cross it, and that between it and all earlier ones no longer does.
     """
     texts, heads, n, _ = attention.shape
-    for place in prange(texts * heads):
+    for place in range(texts * heads):
         text, head = place // heads, place % heads
         change = np.zeros(n, attention.dtype)
         received = np.zeros(n, attention.dtype)

@@ -8,8 +8,6 @@
   behind it, receive from the whole window. High at separators, for some heads.
 """
 
-import threading
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -21,9 +19,6 @@ SIGNALS = ("contrast", "cut", "mass_before", "mass_after")
 
 CONTRAST_TOKENS = 8
 """How many tokens on each side of a gap are summed up for the contrast."""
-
-_one_at_a_time = threading.Lock()
-"""Without OpenMP and TBB, numba must not run its parallel loops in two threads at once."""
 
 
 def head_signals(
@@ -50,8 +45,7 @@ def _mass_and_cut(
     if maps.dtype not in (torch.float32, torch.float64):
         maps = maps.float()  # numba knows no half precision
     mass, cut = (torch.empty(maps.shape[:3], dtype=maps.dtype) for _ in range(2))
-    with _one_at_a_time:
-        mass_and_cut(maps.contiguous().numpy(), counted.cpu().numpy(), mass.numpy(), cut.numpy())
+    mass_and_cut(maps.contiguous().numpy(), counted.cpu().numpy(), mass.numpy(), cut.numpy())
     return mass.to(attention), cut.to(attention)
 
 
