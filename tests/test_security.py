@@ -17,6 +17,7 @@ import pytest
 
 import headscope as hs
 from headscope.errors import CorpusError, ModelError, RunError
+from headscope.runs.files import MOST_JSON_BYTES
 from headscope.runs.lock import only_writer
 from headscope.text.corpus import read_corpus
 from headscope.text.readers import parquet
@@ -154,6 +155,13 @@ def test_a_manifest_that_claims_any_size_is_refused(run_folder):
     path.write_text(json.dumps(manifest))
     with pytest.raises(RunError, match="do not fit together"):
         hs.open_run(run_folder)
+
+
+def test_a_manifest_of_any_length_is_not_read(tmp_path):
+    with (tmp_path / "manifest.json").open("wb") as file:
+        file.truncate(MOST_JSON_BYTES + 1)  # takes no room on the disk
+    with pytest.raises(RunError, match="too large"):
+        hs.open_run(tmp_path)
 
 
 def parquet_bytes(table: pa.Table) -> bytes:

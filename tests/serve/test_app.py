@@ -4,10 +4,14 @@ import asyncio
 import copy
 import ipaddress
 import json
+import signal
+import socket
+import subprocess
+import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import httpx2
 import pytest
@@ -20,7 +24,7 @@ from headscope.serve import app, model_desk
 from headscope.serve.app import MOST_BYTES, make_app
 from headscope.serve.local_models import local_models
 from headscope.serve.model_desk import WAITING, ModelDesk
-from headscope.serve.server import _listen, serve
+from headscope.serve.server import HOST, MOST_CONNECTIONS, _listen, serve
 from headscope.viewer.payload import viewer_payload
 from tests.browser import open_page
 
@@ -167,6 +171,21 @@ def test_200_requests_at_once_all_get_an_answer(desk):
         assert sum(answers.values()) == 200
         assert answers[200] >= WAITING
         assert one(None) == 200, "and it goes on"
+
+
+def test_connections_beyond_the_limit_are_told_that_it_is_busy():
+    """By the command itself, which sets the limit."""
+    command = [sys.executable, "-m", "headscope", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        address = process.stdout.readline().split()[1]
+        port = int(address.rstrip("/").rsplit(":", 1)[1])
+        with ExitStack() as idle:
+            for _ in range(MOST_CONNECTIONS):
+                idle.enter_context(socket.create_connection((HOST, port)))
+            assert httpx2.get(address, timeout=60).status_code == 503
+        assert any(httpx2.get(address, timeout=60).status_code == 200 for _ in range(100))
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
 
 
 def test_one_model_at_a_time_is_in_memory(monkeypatch, demo_model):
