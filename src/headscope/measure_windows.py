@@ -35,7 +35,7 @@ def measure_windows(
     the shard. `on_texts` is told how many texts are done, as they are.
     """
     threads = torch.get_num_threads() if model.device.type == "cpu" else 1
-    groups = batches(windows, max_tokens=settings.batch_tokens, at_least=threads)
+    groups = batches(windows, max_tokens=settings.batch_tokens, workers=threads)
     # Every second batch of two threads, so that all take as long. Who takes what is fixed, and
     # with it the order of additions: equal thread counts give equal bits.
     shares = [groups[first::threads] for first in range(min(threads, len(groups)))]
