@@ -135,7 +135,7 @@ def compare(name: str, made: Configuration, repeats: int, *, ours: bool) -> None
             documents,
             made.tapped.tokenizer,
             window_tokens=size,
-            min_tokens=size - 2 if size <= 128 else size // 2,
+            min_tokens=size - 2,
             limit=made.texts,
         )
     )

@@ -55,7 +55,7 @@ TILE_NUMBERS = 1 << 20
 BAND_NUMBERS = 1 << 18
 """Products of rows of a head held at once, by each thread: for the cache of a core."""
 
-_SAMPLE_TOKENS = 192
+_SAMPLE_TOKENS = 128
 _SAMPLE_MARGIN = 3
 """Times as many pairs of a sample are taken as rules take of the text: few texts have fewer."""
 

@@ -13,7 +13,6 @@ import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict
-from types import TracebackType
 from typing import IO
 
 from headscope import errors
@@ -40,12 +39,7 @@ class LocalProcesses:
             self._start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         for process in self._all:
             process.kill()
         self._answers.close()

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from headscope.errors import HeadscopeError, SettingsError, WorkerError, in_one_line
@@ -101,12 +100,7 @@ class RayActors:
             self._start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         for actor in [*self._free, *(actor for actor, _ in self._busy.values())]:
             self._ray.kill(actor)
         self._context.close()
