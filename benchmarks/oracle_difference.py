@@ -1,0 +1,84 @@
+"""How far the compiled kernels are from the oracle on the models and lengths of the benchmark.
+
+Every layer of every configuration is measured twice from the very same head outputs: by the
+compiled kernels, and by the vectorised ones in torch. Printed is, over all statistics, the largest
+norm of the difference relative to the norm of the oracle's.
+
+    python benchmarks/oracle_difference.py [--texts 4] [NAME ...]
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from forward_ratio import CONFIGURATIONS, FULL, Configuration
+from torch import Tensor
+
+from headscope.kernels.fused import fused_statistics
+from headscope.kernels.statistics import LayerStatistics
+from headscope.kernels.text_batch import TextBatch
+from headscope.kernels.vectorised import vectorised_statistics
+from headscope.measure_batch import stack_reading
+from headscope.models.capture import MassCapture
+from headscope.settings import Settings
+from headscope.text.demo import read_demo
+from headscope.text.windows import iter_windows
+from headscope.token_labels import label_tokens
+
+
+def named(statistics: LayerStatistics) -> Iterator[tuple[str, Tensor]]:
+    for part in (statistics.rows, statistics.sums, statistics.sweep):
+        yield from part.items()
+
+
+def difference(ours: Tensor, theirs: Tensor) -> float:
+    """Of the two, relative; NaN on both sides is no difference."""
+    ours, theirs = ours.double().nan_to_num(), theirs.double().nan_to_num()
+    return float((ours - theirs).norm() / theirs.norm().clamp_min(1e-30))
+
+
+def largest_differences(made: Configuration, texts: int) -> dict[str, float]:
+    size, model = made.window_tokens, made.tapped
+    settings = Settings(window_tokens=size, permutations=FULL.permutations)
+    windows = list(
+        iter_windows(
+            read_demo(), model.tokenizer, window_tokens=size, min_tokens=size - 2, limit=texts
+        )
+    )
+    largest: dict[str, float] = {}
+    for number, window in enumerate(windows):
+        labels = label_tokens([window])
+        reading = stack_reading(model, model.stacks[0], labels, settings, np.array([number]))
+
+        def on_layer(capture: MassCapture, reading: TextBatch = reading) -> None:
+            arguments = (capture.head_output, capture.mass, reading)
+            causal = capture.site.causal
+            ours = fused_statistics(*arguments, causal=causal, settings=settings)
+            theirs = dict(
+                named(vectorised_statistics(*arguments, causal=causal, settings=settings))
+            )
+            for name, values in named(ours):
+                largest[name] = max(largest.get(name, 0.0), difference(values, theirs[name]))
+
+        model.forward_mass(labels.token_ids, labels.real, on_layer)
+    return largest
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=["demo", "base"], metavar="NAME")
+    parser.add_argument("--texts", type=int, default=4)
+    parser.add_argument("--models", type=Path, default=Path(".cache/models"))
+    args = parser.parse_args()
+    for name in args.names:
+        made = CONFIGURATIONS[name](args.models, args.texts)
+        found = largest_differences(made, made.texts)
+        worst = sorted(found, key=found.__getitem__, reverse=True)
+        print(f"{name}: {made.texts} texts of {made.window_tokens} tokens, {len(found)} statistics")
+        for statistic in worst[:3]:
+            print(f"    {statistic:40} {found[statistic]:.1e}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
