@@ -218,6 +218,49 @@ def test_tiles_give_what_whole_matrices_give(variant, window, minimal, guessed, 
             np.testing.assert_allclose(ours[name], values, atol=1e-9, err_msg=name)
 
 
+@pytest.mark.parametrize("rule", ["top:0.01", "top:0.6", "max:0.05", "max:0.9"])
+@pytest.mark.parametrize("tiled", [False, True], ids=["whole", "in tiles"])
+@pytest.mark.parametrize("lengths", [(330, 300), (120, 90)], ids=str)
+def test_loose_and_strict_rules_are_counted_alike(rule, tiled, lengths, monkeypatch):
+    """Some rules take a few pairs and others most: of texts with more than fit into a byte."""
+    rng = np.random.default_rng(11)
+    texts = [random_text(rng, n) for n in lengths]
+    texts[0].special[17] = True  # a token in the middle that is not counted
+    z, attention = random_layer(rng, texts)
+    z = (z / 3).exp()  # similarities are positive and alike: a fraction of the largest is common
+    chosen = Settings(window_tokens=512, pairs=PairRule.parse(rule), permutations=2)
+    batch = padded_batch(texts, chosen)
+    whole = measured(vectorised_statistics, z, attention, batch, causal=False, settings=chosen)
+    if tiled:
+        monkeypatch.setattr(fused, "TILE_NUMBERS", 0)
+        monkeypatch.setattr(fused, "BAND_NUMBERS", lengths[0] * 100)
+    ours = measured(fused_statistics, z, attention, batch, causal=False, settings=chosen)
+    taken = whole.sweep["pair_rule/pairs"].amax((0, 1)) / (lengths[0] * (lengths[0] - 1) / 2)
+    assert taken.min() < 0.01 < 0.3 < taken.max()
+    for part in ("rows", "sums", "sweep"):
+        expected = getattr(whole, part)
+        for name, values in getattr(ours, part).items():
+            torch.testing.assert_close(
+                values, expected[name], rtol=1e-9, atol=1e-9, equal_nan=True, msg=name
+            )
+
+
+def test_centred_sums_are_exact_where_the_mean_is_much_longer_than_what_is_left():
+    rng = np.random.default_rng(12)
+    texts = [random_text(rng, n) for n in (14, 9, 12)]
+    z, attention = random_layer(rng, texts)
+    z += 20 * torch.tensor(rng.normal(size=(1, HEADS, 1, z.shape[-1])))
+    chosen = Settings(window_tokens=16, permutations=0)
+    batch = padded_batch(texts, chosen)
+    exact = measured(vectorised_statistics, z, attention, batch, causal=False, settings=chosen)
+    ours = measured(
+        fused_statistics, z.float(), attention.float(), batch, causal=False, settings=chosen
+    )
+    expected = exact.sums["similarity_sum"][:, 1]
+    difference = (ours.sums["similarity_sum"][:, 1] - expected).norm() / expected.norm()
+    assert difference < 1e-4
+
+
 @KERNELS
 @pytest.mark.parametrize("variant", ["raw", "centred", "cosine"])
 def test_a_minimal_pass_gives_what_a_full_one_gives(kernel, variant):

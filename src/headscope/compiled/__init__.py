@@ -37,6 +37,7 @@ _config.CACHE_DIR = _theirs or _cache_folder()
 try:
     from headscope.compiled import (
         best_cuts,
+        count_loose,
         count_pairs,
         decorators,
         finish_text,
@@ -44,6 +45,7 @@ try:
         mass_and_cut,
         measure_heads,
         plain_loops,
+        read_line,
         scratch,
         select_largest,
         sift_rows,
@@ -55,6 +57,7 @@ finally:
 
 __all__ = [
     "best_cuts",
+    "count_loose",
     "count_pairs",
     "decorators",
     "finish_text",
@@ -62,6 +65,7 @@ __all__ = [
     "mass_and_cut",
     "measure_heads",
     "plain_loops",
+    "read_line",
     "scratch",
     "select_largest",
     "sift_rows",

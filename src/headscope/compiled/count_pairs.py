@@ -1,30 +1,57 @@
-"""The pairs that the rules take of some rows of a head's similarity matrix, counted (compiled).
+"""The pairs that rules take of a head's similarity matrix, counted (compiled).
 
-Rules are nested: a pair is counted once, in the class of the strictest rule that takes it, and the
-classes are added up when the text is finished.
+Candidates are all pairs that reach the floor. What rules take of them is counted at once, each pair
+in the class of the strictest rule that takes it; the classes are added up when the text is
+finished. Rules below the floor need another pass over the rows: `count_loose`, and for the run's
+own rule, of whose pairs more is asked, candidates anew.
 """
+
+from typing import Any
 
 import numpy as np
 
+from headscope.compiled.count_loose import LOOSE_AT_ONCE, count_loose
 from headscope.compiled.decorators import inner
-from headscope.compiled.layout import (
-    Doubles,
-    Floats,
-    Ints,
-    Layer,
-    Outputs,
-    Scratch,
-    Texts,
-    Truths,
-)
+from headscope.compiled.layout import Floats, Ints, Layer, Outputs, Scratch, Texts
 from headscope.compiled.plain_loops import fill
+from headscope.compiled.read_line import read_line
+from headscope.compiled.sift_rows import keep_from, sift_line
 
 _FIELD = 21
 """Three counts in one number, of so many bits each: more than pairs are counted at once."""
+_MOST_AT_ONCE = 1 << _FIELD - 1
 
 
 @inner
-def count_pairs(
+def plan_counts(scratch: Scratch) -> None:
+    """Decide which rules are counted how; their thresholds are known."""
+    order, thresholds = scratch.lowest_first, scratch.rule_thresholds
+    loose = 0
+    while order[loose] != 0 and thresholds[order[loose]] < scratch.floor[0]:
+        loose += 1
+    scratch.loose[0] = loose
+    scratch.own_is_below[0] = thresholds[0] < scratch.floor[0]
+
+
+@inner
+def counts_rows(scratch: Scratch) -> Any:
+    """Whether another pass over the rows is needed."""
+    return scratch.loose[0] > 0 or scratch.own_is_below[0]
+
+
+@inner
+def count_candidates(
+    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
+) -> None:
+    """Count what the rules that are not loose take, if all that they take are candidates."""
+    if scratch.own_is_below[0]:
+        return
+    keep_from(scratch.rule_thresholds[scratch.lowest_first[scratch.loose[0]]], scratch)
+    _count(text, head, texts, layer, outputs, scratch)
+
+
+@inner
+def count_rows(
     tile: Floats,
     first_row: int,
     text: int,
@@ -34,89 +61,43 @@ def count_pairs(
     outputs: Outputs,
     scratch: Scratch,
 ) -> None:
-    """Count what the rules take of the rows from `first_row` on.
+    """Count what is left to count of the rows from `first_row` on.
 
     `tile` holds the run's similarities, its first column being token `first_row`.
     """
+    for first in range(0, scratch.loose[0], LOOSE_AT_ONCE):
+        count_loose(tile, first_row, first, text, texts, scratch)
+    if not scratch.own_is_below[0]:
+        return
     end, counted = texts.end_counted[text], texts.counted[text]
-    lowest = scratch.rule_thresholds[scratch.lowest_first[0]]
-    values, rows, columns = scratch.pair_values, scratch.pair_rows, scratch.pair_columns
-    room, found = len(values) - len(scratch.line), 0
+    candidates, line = scratch.candidates, scratch.line
+    rows, columns = scratch.candidate_rows, scratch.candidate_columns
+    room, filled = min(len(candidates) - len(line), _MOST_AT_ONCE), 0
+    floor = scratch.rule_thresholds[scratch.lowest_first[scratch.loose[0]]]
     for place in range(tile.shape[0]):
         i = first_row + place
         if i >= end or not counted[i]:
             continue
-        row = tile[place, place + 1 : end - first_row]
-        if texts.has_holes[text]:
-            row = _without_holes(row, counted[i + 1 : end], scratch.line)
-        before = found
-        found = _collect(row, lowest, i + 1, values, columns, found)
-        for index in range(before, found):
-            rows[index] = i
-        if found > room:
-            _count(found, text, head, texts, layer, outputs, scratch)
-            found = 0
-    _count(found, text, head, texts, layer, outputs, scratch)
-
-
-@inner
-def count_candidates(
-    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
-) -> None:
-    """Count what the rules take of the candidates: all that there is, if their places are known."""
-    n = texts.counted.shape[1]
-    lowest = scratch.rule_thresholds[scratch.lowest_first[0]]
-    values, rows, columns = scratch.pair_values, scratch.pair_rows, scratch.pair_columns
-    found = 0
-    for index in range(scratch.filled[0]):
-        if not scratch.candidates[index] >= lowest:
-            continue
-        values[found] = scratch.candidates[index]
-        rows[found] = scratch.candidate_places[index] // n
-        columns[found] = scratch.candidate_places[index] % n
-        found += 1
-        if found == len(values):
-            _count(found, text, head, texts, layer, outputs, scratch)
-            found = 0
-    _count(found, text, head, texts, layer, outputs, scratch)
-
-
-@inner
-def _without_holes(row: Floats, counted: Truths, line: Floats) -> Floats:
-    """The row with minus infinity where no token is counted: no rule takes that."""
-    for k in range(len(row)):
-        line[k] = row[k] if counted[k] else -np.inf
-    return line[: len(row)]
-
-
-@inner
-def _collect(
-    row: Floats, lowest: float, column: int, values: Floats, columns: Ints, found: int
-) -> int:
-    """Note the pairs of a row that any rule takes; how many are noted now."""
-    # Every pair is written and most are written over: cheaper than a branch that nobody foresees.
-    for k in range(len(row)):
-        values[found] = row[k]
-        columns[found] = column + k
-        found += int(row[k] >= lowest)
-    return found
+        begin = read_line(tile, place, first_row, end, counted, texts.has_holes[text], line)
+        filled = sift_line(line, begin, i, floor, candidates, rows, columns, filled)
+        if filled > room:
+            scratch.filled[0] = filled
+            _count(text, head, texts, layer, outputs, scratch)
+            filled = 0
+    scratch.filled[0] = filled
+    _count(text, head, texts, layer, outputs, scratch)
 
 
 @inner
 def _count(
-    found: int,
-    text: int,
-    head: int,
-    texts: Texts,
-    layer: Layer,
-    outputs: Outputs,
-    scratch: Scratch,
+    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
 ) -> None:
-    """Count the pairs that were noted."""
-    classes, values = scratch.pair_classes[:found], scratch.pair_values[:found]
-    rows, columns = scratch.pair_rows, scratch.pair_columns
-    fill(classes, 0)
-    for place in range(1, len(scratch.lowest_first)):
+    """Count the candidates."""
+    found = scratch.filled[0]
+    classes, values = scratch.candidate_classes[:found], scratch.candidates[:found]
+    rows, columns = scratch.candidate_rows, scratch.candidate_columns
+    fill(classes, scratch.loose[0])
+    for place in range(scratch.loose[0] + 1, len(scratch.lowest_first)):
         threshold = scratch.rule_thresholds[scratch.lowest_first[place]]
         _raise_class(values, threshold, classes)
     sentences, tokens, high = scratch.sentences, scratch.tokens, scratch.high
@@ -135,29 +116,23 @@ def _count(
         for field in range(3):
             part = (labels[taken_by] >> field * _FIELD) & ((1 << _FIELD) - 1)
             scratch.class_counts[taken_by, field] += part
-    _measure_own(found, text, head, texts, layer, outputs, scratch)
+    _measure_own(text, head, texts, layer, outputs, scratch)
 
 
 @inner
 def _measure_own(
-    found: int,
-    text: int,
-    head: int,
-    texts: Texts,
-    layer: Layer,
-    outputs: Outputs,
-    scratch: Scratch,
+    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
 ) -> None:
     """What is measured for the pairs of the run's own rule alone."""
-    values, own = scratch.pair_values, scratch.rule_thresholds[0]
-    rows, columns = scratch.pair_rows, scratch.pair_columns
+    values, own = scratch.candidates, scratch.rule_thresholds[0]
+    rows, columns = scratch.candidate_rows, scratch.candidate_columns
     word, lemma, kinds = texts.groups[2, text], texts.groups[3, text], texts.kinds[text]
     groups, touched = outputs.groups[text, head], outputs.touched[text, head]
     element_kinds = outputs.element_kinds[head]
     mass, thresholds = layer.scaled_mass[text, head], layer.thresholds
     sentences, tokens = texts.permuted_sentences[text], texts.permuted_tokens[text]
     in_sentence, same_token = outputs.permuted_sentences[head], outputs.permuted_tokens[head]
-    for index in range(found):
+    for index in range(scratch.filled[0]):
         if not values[index] >= own:
             continue
         i, j = rows[index], columns[index]
@@ -180,8 +155,8 @@ def _raise_class(values: Floats, threshold: float, classes: Ints) -> None:
 
 
 @inner
-def _count_equal(one: Ints, other: Ints, counts: Doubles) -> None:
+def _count_equal(one: Ints, other: Ints, counts: Ints) -> None:
     """Count under which permutations two tokens belong together."""
     for permutation in range(len(counts)):
         alike = (one[permutation] == other[permutation]) & (one[permutation] >= 0)
-        counts[permutation] += 1.0 if alike else 0.0
+        counts[permutation] += np.int32(1) if alike else np.int32(0)

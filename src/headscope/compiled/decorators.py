@@ -28,6 +28,14 @@ def inner(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     return compiled
 
 
+def inlined(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The same, compiled anew in every function that calls it: for what is called for each row."""
+    compiled: Callable[Arguments, Result] = _njit(
+        function, no_cpython_wrapper=True, inline="always", **_ALWAYS
+    )
+    return compiled
+
+
 def inner_in_any_order(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The same, for sums whose order may be chosen by the compiler: it adds several at once."""
     compiled: Callable[Arguments, Result] = _njit(

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from headscope.compiled.decorators import inner
+from headscope.compiled.count_pairs import plan_counts
+from headscope.compiled.decorators import inner, inner_in_any_order
 from headscope.compiled.layout import (
     BLOCK,
     DISTANCE_SUM,
@@ -24,7 +25,7 @@ from headscope.compiled.layout import (
     Texts,
 )
 from headscope.compiled.plain_loops import add, copy, fill, total
-from headscope.compiled.select_largest import gather_largest, put_largest_first
+from headscope.compiled.select_largest import drop_below, gather_largest, kth_largest
 from headscope.compiled.sift_rows import most_taken
 
 
@@ -78,6 +79,7 @@ def finish_sums(
             order[place] = order[place - 1]
             place -= 1
         order[place] = rule
+    plan_counts(scratch)
 
 
 @inner
@@ -92,19 +94,18 @@ def _find_thresholds(text: int, texts: Texts, layer: Layer, scratch: Scratch) ->
     if found < wanted:
         # NaN among them: the text will be refused.
         return
+    best = scratch.best[:found]
+    top = kth_largest(best, 1)
     # From the rule that takes most: the next one then looks among those taken alone.
-    while True:
-        threshold = put_largest_first(scratch.best[:found], wanted)
+    while wanted > 0:
+        threshold = kth_largest(best, wanted)
         fewer = 0
         for rule in range(len(thresholds)):
             if texts.is_top[rule] and taken[rule] >= wanted:
                 thresholds[rule] = min(thresholds[rule], threshold)
             elif texts.is_top[rule]:
                 fewer = max(fewer, taken[rule])
-        if fewer == 0:
-            break
-        found, wanted = wanted, fewer
-    top = put_largest_first(scratch.best[:wanted], 1)
+        best, wanted = best[: drop_below(best, threshold)], fewer
     for rule in range(len(thresholds)):
         if not texts.is_top[rule] and top > 0:
             thresholds[rule] = top * layer.rule_values[rule]
@@ -151,8 +152,8 @@ def finish_counts(text: int, head: int, texts: Texts, outputs: Outputs, scratch:
     for place in range(last, -1, -1):
         distances, elements = scratch.class_distances[place], scratch.class_elements[place]
         counts = scratch.class_counts[place]
-        # What stricter rules take, this one takes too.
-        if place < last:
+        # What stricter rules take, this one takes too; loose rules have been counted by themselves.
+        if scratch.loose[0] <= place < last:
             add(scratch.class_distances[place + 1], distances)
             add(scratch.class_elements[place + 1], elements)
             add(scratch.class_counts[place + 1], counts)
@@ -163,8 +164,7 @@ def finish_counts(text: int, head: int, texts: Texts, outputs: Outputs, scratch:
             continue
         row[PAIRS], row[SENTENCE_PAIRS] = total(distances), counts[0]
         row[TOKEN_PAIRS], row[MASK_PAIRS] = counts[1], counts[2]
-        for distance in range(len(distances)):
-            row[DISTANCE_SUM] += distances[distance] * distance
+        row[DISTANCE_SUM] = _distance_sum(distances)
         row[SENTENCE_EXPECTED] = _expected(distances, texts.rates[0, text])
         row[TOKEN_EXPECTED] = _expected(distances, texts.rates[1, text])
         _find_focal(elements, texts.first[text], row)
@@ -176,6 +176,14 @@ def finish_counts(text: int, head: int, texts: Texts, outputs: Outputs, scratch:
 
 
 @inner
+def _distance_sum(pairs: Ints) -> Any:
+    summed: Any = 0
+    for distance in range(len(pairs)):
+        summed += np.int64(pairs[distance]) * distance
+    return summed
+
+
+@inner_in_any_order
 def _expected(pairs: Ints, rates: Doubles) -> Any:
     """How many of the pairs would belong together if distance alone mattered."""
     expected = 0.0

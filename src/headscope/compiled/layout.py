@@ -23,6 +23,10 @@ BLOCK = 16
 """Rows are padded to multiples of this: two vectors of eight numbers, or four of four."""
 
 
+SAMPLE = 1024
+"""About so many pairs of a text are looked at to guess how large the largest are."""
+
+
 class Texts(NamedTuple):
     """What is known of a batch of texts: the same for every head of a stack."""
 
@@ -60,15 +64,15 @@ class Outputs(NamedTuple):
     touched: Doubles  # b h t: pairs of the run's rule that touch a high-attention token
     half_distance: Doubles  # b h
     block_contrast: Doubles  # b h
-    own_sums: Doubles  # h n w, upper triangle; w is n rounded up to whole blocks
-    scaled_sums: Doubles  # h n w, upper triangle
+    own_sums: Floats  # h n w, upper triangle; w is n rounded up to whole blocks
+    scaled_sums: Floats  # h n w, upper triangle
     aligned_sums: Doubles  # h offset offset
     by_distance: Doubles  # h distance
     within_by_distance: Doubles  # h distance
     distances: Doubles  # h distance
     element_kinds: Doubles  # h kind
-    permuted_sentences: Doubles  # h p
-    permuted_tokens: Doubles  # h p
+    permuted_sentences: Ints  # h p
+    permuted_tokens: Ints  # h p
 
 
 class Scratch(NamedTuple):
@@ -78,22 +82,27 @@ class Scratch(NamedTuple):
     part_of_profile: Floats  # the same of some rows: rounding stays small, and it fits a cache
     squares: Doubles  # 1: their sum
     line: Floats  # w: a row of similarities; zero up to its own token, and where none is counted
-    scaled: Floats  # w: the same, scaled
     scales: Floats  # w
     sentences: Ints  # w: a token in no sentence has one of its own, below -1
     tokens: Ints  # w: the same of identities
-    high: Truths  # w: whether a token has high attention
+    high: Ints  # w: 1 if a token has high attention, 0 if not
     candidates: Floats  # the largest similarities so far, in no order
-    candidate_places: Ints  # where they are, row * n + column; empty where that is not asked for
+    candidate_rows: (
+        Ints  # unsigned, as the two below: numba then need not ask for places below zero
+    )
+    candidate_columns: Ints
+    candidate_classes: Ints  # place, in `lowest_first`, of the strictest rule that takes a pair
     best: Floats
     filled: Ints  # 1: how many candidates there are
-    floor: Floats  # 1: what a candidate must reach
+    floor: Floats  # 1: what a candidate must reach; all that do are candidates
+    sample: Floats  # some similarities of a text
     rule_thresholds: Floats  # r
     lowest_first: Ints  # r: rules by threshold
-    pair_values: Floats  # the pairs found last
-    pair_rows: Ints  # unsigned, as the two below: numba then need not ask for places below zero
-    pair_columns: Ints
-    pair_classes: Ints  # place, in `lowest_first`, of the strictest rule that takes a pair
+    loose: Ints  # 1: how many of the lowest rules are counted by themselves
+    own_is_below: Truths  # 1: whether the run's own rule takes pairs that are no candidates
+    loose_thresholds: Floats  # 4
+    loose_distances: Ints  # BLOCK + w: counts of loose rules, a byte each, by BLOCK + distance
+    loose_elements: Ints  # w: the same by token
     class_distances: Ints  # r n
     class_elements: Ints  # r n
     class_labels: Ints  # r: three counts in one number

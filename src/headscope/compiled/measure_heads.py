@@ -3,13 +3,15 @@
 Nothing here starts threads: callers that have several give each its own heads, or its own sums.
 """
 
+from typing import Any
+
 import numpy as np
 
-from headscope.compiled.count_pairs import count_candidates, count_pairs
-from headscope.compiled.decorators import entry, inner
+from headscope.compiled.count_pairs import count_candidates, count_rows, counts_rows
+from headscope.compiled.decorators import entry, inlined
 from headscope.compiled.finish_text import begin_text, finish_counts, finish_sums
 from headscope.compiled.layout import Floats, Layer, Outputs, Scratch, Texts
-from headscope.compiled.sift_rows import most_taken, sift_rows
+from headscope.compiled.sift_rows import likely_taken, most_taken, sift_rows
 from headscope.compiled.sum_rows import sum_around_boundaries, sum_rows
 
 
@@ -26,15 +28,17 @@ def measure_texts(
     n_texts, heads, _, _ = products.shape
     for head in range(heads):
         for place in range(n_texts):
-            text = first_text + place
-            tile = products[place, head]
+            text, tile = first_text + place, products[place, head]
             begin_text(text, head, texts, layer, scratch)
-            sum_rows(tile, 0, text, head, texts, layer, outputs, scratch)
-            sum_around_boundaries(tile, 0, text, head, texts, outputs)
-            sift_rows(tile, 0, text, texts, scratch)
-            finish_sums(text, head, texts, layer, outputs, scratch)
-            count_pairs(tile, 0, text, head, texts, layer, outputs, scratch)
-            finish_counts(text, head, texts, outputs, scratch)
+            scratch.floor[0] = likely_taken(tile, text, texts, scratch)
+            _sum_and_sift(tile, 0, text, head, texts, layer, outputs, scratch)
+            if _floor_was_too_high(text, texts, scratch):
+                scratch.floor[0], scratch.filled[0] = -np.inf, 0
+                sift_rows(tile, 0, text, texts, scratch)
+            _finish_first_pass(text, head, texts, layer, outputs, scratch)
+            if counts_rows(scratch):
+                count_rows(tile, 0, text, head, texts, layer, outputs, scratch)
+                finish_counts(text, head, texts, outputs, scratch)
 
 
 @entry
@@ -57,12 +61,10 @@ def sum_tile(
     if first_row == 0:
         begin_text(text, head, texts, layer, scratch)
         scratch.floor[0] = guess
-    sum_rows(tile, first_row, text, head, texts, layer, outputs, scratch)
-    sum_around_boundaries(tile, first_row, text, head, texts, outputs)
-    sift_rows(tile, first_row, text, texts, scratch)
+    _sum_and_sift(tile, first_row, text, head, texts, layer, outputs, scratch)
     if first_row + len(tile) < texts.end_counted[text]:
         return True
-    if guess > -np.inf and scratch.filled[0] < most_taken(text, texts):
+    if _floor_was_too_high(text, texts, scratch):
         return False
     _finish_first_pass(text, head, texts, layer, outputs, scratch)
     return True
@@ -87,17 +89,6 @@ def sift_tile(
         _finish_first_pass(text, head, texts, layer, outputs, scratch)
 
 
-@inner
-def _finish_first_pass(
-    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
-) -> None:
-    finish_sums(text, head, texts, layer, outputs, scratch)
-    # With the places of candidates known, there is no second pass.
-    if len(scratch.candidate_places) > 0:
-        count_candidates(text, head, texts, layer, outputs, scratch)
-        finish_counts(text, head, texts, outputs, scratch)
-
-
 @entry
 def count_tile(
     tile: Floats,
@@ -109,7 +100,42 @@ def count_tile(
     outputs: Outputs,
     scratch: Scratch,
 ) -> None:
-    """For long texts, second: count the pairs in the rows from `first_row` on, in order."""
-    count_pairs(tile, first_row, text, head, texts, layer, outputs, scratch)
+    """For long texts, second: count pairs in the rows from `first_row` on, in order.
+
+    Only where `counts_rows` says that there are rules that need it.
+    """
+    count_rows(tile, first_row, text, head, texts, layer, outputs, scratch)
     if first_row + len(tile) >= texts.end_counted[text]:
+        finish_counts(text, head, texts, outputs, scratch)
+
+
+@inlined
+def _sum_and_sift(
+    tile: Floats,
+    first_row: int,
+    text: int,
+    head: int,
+    texts: Texts,
+    layer: Layer,
+    outputs: Outputs,
+    scratch: Scratch,
+) -> None:
+    sum_rows(tile, first_row, text, head, texts, layer, outputs, scratch)
+    sum_around_boundaries(tile, first_row, text, head, texts, outputs)
+    sift_rows(tile, first_row, text, texts, scratch)
+
+
+@inlined
+def _floor_was_too_high(text: int, texts: Texts, scratch: Scratch) -> Any:
+    return scratch.floor[0] > -np.inf and scratch.filled[0] < most_taken(text, texts)
+
+
+@inlined
+def _finish_first_pass(
+    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
+) -> None:
+    """Count what is known already, and be done if that is all."""
+    finish_sums(text, head, texts, layer, outputs, scratch)
+    count_candidates(text, head, texts, layer, outputs, scratch)
+    if not counts_rows(scratch):
         finish_counts(text, head, texts, outputs, scratch)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.compiled.decorators import inner
+from headscope.compiled.decorators import inner, inner_in_any_order
 
 
 @inner
@@ -32,7 +32,7 @@ def add(source: NDArray[Any], target: NDArray[Any]) -> None:
         target[k] += source[k]
 
 
-@inner
+@inner_in_any_order
 def total(values: NDArray[Any]) -> Any:
     """The sum of all numbers of one axis, in double precision."""
     summed = 0.0

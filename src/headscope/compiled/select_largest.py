@@ -14,8 +14,16 @@ _MOST_GUESSES = 40
 def gather_largest(values: NDArray[np.floating], k: int, out: NDArray[np.floating]) -> int:
     """How many values were written to `out`, in no order: the k largest, and a few more.
 
-    Guesses at a value that the k-th largest does not fall below, each checked by counting: the
-    compiler counts eight values at once. More than a few more come out where values are equal.
+    More than a few more come out where values are equal.
+    """
+    return _copy_from(values, reached_by(values, k), out)
+
+
+@inner
+def reached_by(values: NDArray[np.floating], k: int) -> Any:
+    """A value that the k largest reach, and a few more.
+
+    Guesses at it, and checks each guess by counting: the compiler counts eight values at once.
     """
     low, high = _least_and_most(values)
     floor, beyond = low, high
@@ -36,32 +44,34 @@ def gather_largest(values: NDArray[np.floating], k: int, out: NDArray[np.floatin
             floor, above_floor = between, above
         else:
             beyond, above_beyond = between, max(above, 1)
-    return _copy_from(values, floor, out)
+    return floor
 
 
 @entry
-def put_largest_first(values: NDArray[np.floating], k: int) -> Any:
-    """The k-th largest value; the k largest are now the first k."""
-    first, last = 0, len(values) - 1
-    while first < last:
-        pivot = values[(first + last) // 2]
-        left, right = first, last
-        while left <= right:
-            while values[left] > pivot:
-                left += 1
-            while values[right] < pivot:
-                right -= 1
-            if left <= right:
-                values[left], values[right] = values[right], values[left]
-                left += 1
-                right -= 1
-        if k - 1 <= right:
-            last = right
-        elif k - 1 >= left:
-            first = left
+def kth_largest(values: NDArray[np.floating], k: int) -> Any:
+    """The k-th largest of some values.
+
+    Halves the range until no number is left in it: each time the compiler counts eight values at
+    once, where comparing one by one would take branches that nobody foresees.
+    """
+    floor, beyond = _least_and_most(values)
+    if k == 1 or _count_from(values, beyond) >= k:
+        return beyond
+    half: Any = np.float32(0.5)  # keeps single precision single
+    while True:
+        middle = half * floor + half * beyond
+        if not floor < middle < beyond:
+            return floor
+        if _count_from(values, middle) >= k:
+            floor = middle
         else:
-            break
-    return values[k - 1]
+            beyond = middle
+
+
+@entry
+def drop_below(values: NDArray[np.floating], floor: float) -> int:
+    """How many values reach the floor: they are the first ones now."""
+    return _copy_from(values, floor, values)
 
 
 @inner_without_nan

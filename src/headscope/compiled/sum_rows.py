@@ -20,7 +20,8 @@ from headscope.compiled.layout import (
     Texts,
     Truths,
 )
-from headscope.compiled.plain_loops import add, copy, fill
+from headscope.compiled.plain_loops import add, fill
+from headscope.compiled.read_line import read_line
 
 
 @inner
@@ -47,20 +48,16 @@ def sum_rows(
         i = first_row + place
         if i >= end or not counted[i]:
             continue
-        begin = (i + 1) // BLOCK * BLOCK
-        fill(line[begin : i + 1], 0)
-        copy(tile[place, place + 1 : end - first_row], line[i + 1 :])
-        fill(line[end:], 0)
-        if has_holes:
-            _clear_holes(line[i + 1 : end], counted[i + 1 : end])
+        begin = read_line(tile, place, first_row, end, counted, has_holes, line, 0.0)
         row = line[begin:]
         # Distance 0 is at BLOCK: what lies before the row's own token adds zeros in front of it.
         near, far = begin - i + BLOCK, width - i + BLOCK
+        # One loop for each sum: with more in one, the compiler's checks that arrays do not overlap
+        # take longer than these short loops.
         if layer.sum_own:
             add(row, own_sums[i, begin:])
         if layer.sum_scaled:
-            _scale(row, scales[begin:], scales[i], scratch.scaled[begin:])
-            add(scratch.scaled[begin:], scaled_sums[i, begin:])
+            _add_scaled(row, scales[begin:], scales[i], scaled_sums[i, begin:])
         add(row, profile[0, near:far])
         if sentences[i] >= 0:
             _add_within(row, sentences[begin:], sentences[i], profile[1, near:far])
@@ -72,16 +69,9 @@ def sum_rows(
 
 
 @inner
-def _clear_holes(row: Floats, counted: Truths) -> None:
+def _add_scaled(row: Floats, scales: Floats, own: float, total: Floats) -> None:
     for k in range(len(row)):
-        if not counted[k]:
-            row[k] = 0
-
-
-@inner
-def _scale(row: Floats, scales: Floats, own: float, scaled: Floats) -> None:
-    for k in range(len(row)):
-        scaled[k] = row[k] * own * scales[k]
+        total[k] += row[k] * own * scales[k]
 
 
 @inner_in_any_order

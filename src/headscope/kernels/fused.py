@@ -33,7 +33,12 @@ from headscope.compiled.scratch import new_scratch, padded
 from headscope.kernels.aligned_sums import sentence_starts
 from headscope.kernels.focal import exclusiveness
 from headscope.kernels.labels import GROUPS, LEMMA, TOKEN
-from headscope.kernels.position_sums import into_bins, position_bins, sum_products_by_position
+from headscope.kernels.position_sums import (
+    into_bins,
+    mean_part_by_position,
+    position_bins,
+    sum_products_by_position,
+)
 from headscope.kernels.similarity import comparable
 from headscope.kernels.statistics import ALIGNED_TOKENS, KINDS, LayerStatistics
 from headscope.kernels.text_batch import TextBatch
@@ -149,7 +154,7 @@ def _measure_in_tiles(
             if not right:
                 for row, tile in _tiles(written, room):
                     compiled.sift_tile(tile, row, *arguments)
-            if not scratch.candidate_places.size:
+            if scratch.loose[0] or scratch.own_is_below[0]:
                 for row, tile in _tiles(written, room):
                     compiled.count_tile(tile, row, *arguments)
 
@@ -236,29 +241,28 @@ def _numbers_taken(
     counted: Bool[Tensor, "batch token"], rules: list[PairRule]
 ) -> NDArray[np.int64]:
     tokens = counted.sum(-1).tolist()
-    return np.array(
-        [[rule.number_taken(n * (n - 1) // 2) for rule in rules] for n in tokens], dtype=np.int64
-    )
+    taken = {n: [rule.number_taken(n * (n - 1) // 2) for rule in rules] for n in set(tokens)}
+    return np.array([taken[n] for n in tokens], dtype=np.int64)
 
 
 def _empty_outputs(texts: Texts, layer: Layer, settings: Settings) -> Outputs:
     n_texts, heads, n = layer.scales.shape
-    window, width = settings.window_tokens, padded(n)
+    window, width, kind = settings.window_tokens, padded(n), layer.scales.dtype
     return Outputs(
         rules=np.zeros((n_texts, heads, len(settings.rules), RULE_COLUMNS)),
         groups=np.zeros((n_texts, heads, 2, 2)),
         touched=np.zeros((n_texts, heads, len(layer.thresholds))),
         half_distance=np.zeros((n_texts, heads)),
         block_contrast=np.zeros((n_texts, heads)),
-        own_sums=np.zeros((heads, n, width) if layer.sum_own else (heads, 0, 0)),
-        scaled_sums=np.zeros((heads, n, width) if layer.sum_scaled else (heads, 0, 0)),
+        own_sums=np.zeros((heads, n, width) if layer.sum_own else (heads, 0, 0), kind),
+        scaled_sums=np.zeros((heads, n, width) if layer.sum_scaled else (heads, 0, 0), kind),
         aligned_sums=np.zeros((heads, 2 * ALIGNED_TOKENS, 2 * ALIGNED_TOKENS)),
         by_distance=np.zeros((heads, window)),
         within_by_distance=np.zeros((heads, window)),
         distances=np.zeros((heads, window)),
         element_kinds=np.zeros((heads, KINDS)),
-        permuted_sentences=np.zeros((heads, texts.permuted_sentences.shape[-1])),
-        permuted_tokens=np.zeros((heads, texts.permuted_tokens.shape[-1])),
+        permuted_sentences=np.zeros((heads, texts.permuted_sentences.shape[-1]), np.int32),
+        permuted_tokens=np.zeros((heads, texts.permuted_tokens.shape[-1]), np.int32),
     )
 
 
@@ -326,7 +330,7 @@ def _sums(outputs: Outputs, rows: Rows) -> dict[str, Tensor]:
         "same_sentence_permuted": outputs.permuted_sentences,
         "repetition_permuted": outputs.permuted_tokens,
     }
-    return {name: torch.from_numpy(values) for name, values in sums.items()} | {
+    return {name: torch.from_numpy(values).double() for name, values in sums.items()} | {
         "focal_kinds": count_kinds(rows["focal_kind"])
     }
 
@@ -345,6 +349,9 @@ def _position_sums(
     if layer.sum_scaled:
         other: SimilarityVariant = "raw" if settings.similarity == "cosine" else "cosine"
         made[other] = into_bins(torch.from_numpy(outputs.scaled_sums)[..., :n], window)
+    if layer.sum_own and settings.similarity == "raw" and "centred" in settings.variants:
+        own = torch.from_numpy(outputs.own_sums)[..., :n]
+        made["centred"] = into_bins(own - mean_part_by_position(vectors, batch.counted), window)
     for variant in settings.variants:
         if variant not in made:
             compared = comparable(vectors, variant, batch.counted)

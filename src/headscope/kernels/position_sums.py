@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from headscope.kernels.similarity import mean_vector
+
 MAX_POSITION_BINS = 128
 """Longer windows are summed in this many equal bins: memory then does not grow with length."""
 
@@ -52,6 +54,21 @@ def sum_products_by_position(
         within = (total.square().sum(-1) - alone).sum(0).double() / 2
         across += torch.diag_embed(within)
     return torch.nn.functional.pad(across, (0, bins - across.shape[-1]) * 2)
+
+
+def mean_part_by_position(
+    vectors: Float[Tensor, "batch head token d_head"], counted: Bool[Tensor, "batch token"]
+) -> Float[Tensor, "head token token"]:
+    """By how much the sum of raw similarity exceeds that of centred similarity, by position.
+
+    With the mean m of a text, (x - m)(y - m) = xy - xm - ym + mm: the last three are sums over
+    texts of numbers that belong to one position, which is cheaper than products of vectors.
+    """
+    mean = mean_vector(vectors, counted)
+    along_mean = (vectors @ mean.mT)[..., 0] - mean.square().sum(-1) / 2
+    inside = counted.to(vectors.dtype)
+    one = torch.einsum("bhi,bj->hij", along_mean * inside[:, None], inside)
+    return (one + one.mT).triu(1)
 
 
 def count_by_position(

@@ -34,9 +34,16 @@ def comparable(
 ) -> Float[Tensor, "batch head token d_head"]:
     """The vectors whose scalar products are the similarities of a variant."""
     if variant == "centred":
-        weight = counted.to(vectors.dtype)
-        share = (weight / weight.sum(-1, keepdim=True).clamp_min(1))[:, None, None, :]
-        return vectors - share @ vectors
+        return vectors - mean_vector(vectors, counted)
     if variant == "cosine":
         return torch.nn.functional.normalize(vectors, dim=-1)
     return vectors
+
+
+def mean_vector(
+    vectors: Float[Tensor, "batch head token d_head"], counted: Bool[Tensor, "batch token"]
+) -> Float[Tensor, "batch head 1 d_head"]:
+    """The mean vector of the counted tokens of each text."""
+    weight = counted.to(vectors.dtype)
+    share = (weight / weight.sum(-1, keepdim=True).clamp_min(1))[:, None, None, :]
+    return share @ vectors

@@ -31,6 +31,7 @@ class ShardBuilder:
         self._sweeps: dict[tuple[str, int], dict[str, NDArray[np.float64]]] = {}
         self._arrays: dict[str, NDArray[Any]] = {}
         self._left_out: dict[int, LeftOut] = {}
+        self._places: list[NDArray[np.int64]] = []
 
     def add_rows(
         self,
@@ -40,6 +41,7 @@ class ShardBuilder:
         rows: Mapping[str, NDArray[np.float64]],
     ) -> None:
         """Columns of shape (text, head) for the texts at `places`."""
+        self._places.append(places)
         self._put(self._rows.setdefault((stack, layer), {}), places, rows)
 
     def add_sweep(
@@ -72,14 +74,17 @@ class ShardBuilder:
 
     def add(self, other: "ShardBuilder") -> None:
         """Take over what another builder collected of other texts of the same shard."""
+        at = np.concatenate([*other._places, np.empty(0, np.int64)])
         for mine, theirs in ((self._rows, other._rows), (self._sweeps, other._sweeps)):
             for key, columns in theirs.items():
-                kept = mine.setdefault(key, {})
-                for name, values in columns.items():
-                    there = ~np.isnan(values)
-                    kept[name] = np.where(there, values, kept[name]) if name in kept else values
+                some = {name: values[at] for name, values in columns.items()}
+                self._put(mine.setdefault(key, {}), at, some)
+        self._places += other._places
         for name, summed in other._arrays.items():
-            self._arrays[name] = self._arrays.get(name, 0.0) + summed
+            if name in self._arrays:
+                self._arrays[name] += summed
+            else:
+                self._arrays[name] = summed
         self._left_out |= other._left_out
 
     def shard(self) -> Shard:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
@@ -27,8 +28,8 @@ _ROWS_AT_ONCE = 256
 
 Eager = Callable[..., tuple[Tensor, Tensor]]
 
-_reaches: MutableMapping[Tensor, Tensor] = WeakIdKeyDictionary()
-"""How far rows see, of masks that are alive: most models give all layers the same."""
+_sights: MutableMapping[Tensor, "_Sight"] = WeakIdKeyDictionary()
+"""What rows see under masks that are alive: most models give all layers the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,16 @@ class _Piece:
     heads: slice
     key_heads: slice
     rows: slice
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What rows see under a mask; an axis of length 1 holds for all texts, or all rows."""
+
+    reach: Int[np.ndarray, "batch query"]
+    """One past the last key that a row sees; under a causal mask that is the row itself."""
+    clear: Int[np.ndarray, "batch query"]
+    """How many keys, from the first, the mask leaves as they are."""
 
 
 def attention_in_pieces(
@@ -75,9 +86,11 @@ def attention_in_pieces(
         for piece in pieces:
             texts, rows = piece.texts, piece.rows
             seen, part_of_mask = keys, None
-            if mask is not None:
-                seen = int(reach[rows if len(reach) == queries else slice(None)].max())
-                part_of_mask = _part_of_mask(mask, piece, query)[..., :seen]
+            if mask is not None and sight is not None:
+                seen = int(_part_of_sight(sight.reach, piece, query).max())
+                # A mask that changes nothing need not be added.
+                if int(_part_of_sight(sight.clear, piece, query).min()) < seen:
+                    part_of_mask = _part_of_mask(mask, piece, query)[..., :seen]
             part, attention = eager(
                 module,
                 query[texts, piece.heads, rows],
@@ -90,7 +103,7 @@ def attention_in_pieces(
             mass[texts, piece.heads, :seen] += column_mass(attention, real[texts, rows])
         return mass
 
-    reach = _reach(mask) if mask is not None else torch.empty(0)
+    sight = _sight(mask) if mask is not None else None
     pieces = list(_pieces(query.shape, key.shape, cut))
     long = pieces[0].rows.stop < queries
     threads = torch.get_num_threads() if long and query.device.type == "cpu" else 1
@@ -136,23 +149,40 @@ def _part_of_mask(mask: Tensor, piece: _Piece, query: Tensor) -> Tensor:
     return mask
 
 
-def _reach(mask: Tensor) -> Int[Tensor, " query"]:
-    """One past the last key that each row sees, in any text; under a causal mask the row itself.
+def _part_of_sight(
+    keys: Int[np.ndarray, "batch query"], piece: _Piece, query: Tensor
+) -> Int[np.ndarray, "some_texts some_queries"]:
+    texts = piece.texts if len(keys) == len(query) else slice(None)
+    rows = piece.rows if keys.shape[1] == query.shape[2] else slice(None)
+    return keys[texts, rows]
 
-    The mask adds the least number of its type where nothing is seen: the softmax there is exactly
-    zero, and need not be computed.
+
+def _sight(mask: Tensor) -> _Sight:
+    """What rows see under a mask.
+
+    It adds the least number of its type where nothing is seen: the softmax there is exactly zero,
+    and need not be computed.
     """
-    known = _reaches.get(mask)
+    known = _sights.get(mask)
     if known is None:
-        known = torch.cat([_last_seen(rows) for rows in torch.split(mask, _ROWS_AT_ONCE, dim=2)])
-        _reaches[mask] = known
+        parts = [_sight_of_rows(rows) for rows in torch.split(mask, _ROWS_AT_ONCE, dim=2)]
+        known = _Sight(
+            reach=np.concatenate([part.reach for part in parts], axis=1),
+            clear=np.concatenate([part.clear for part in parts], axis=1),
+        )
+        _sights[mask] = known
     return known
 
 
-def _last_seen(mask: Tensor) -> Int[Tensor, " query"]:
-    seen = (mask > torch.finfo(mask.dtype).min / 2).flatten(0, 1).any(0)
-    # A row that sees nothing at all counts as one that sees everything.
-    return seen.shape[1] - seen.flip(1).byte().argmax(1)
+def _sight_of_rows(mask: Tensor) -> _Sight:
+    keys = mask.shape[-1]
+    seen = (mask > torch.finfo(mask.dtype).min / 2).any(1)
+    changed = (mask != 0).any(1)
+    return _Sight(
+        # A row that sees nothing at all counts as one that sees everything.
+        reach=(keys - seen.flip(-1).byte().argmax(-1)).cpu().numpy(),
+        clear=torch.where(changed.any(-1), changed.byte().argmax(-1), keys).cpu().numpy(),
+    )
 
 
 def _mass_type(query: Tensor) -> torch.dtype:
