@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.compiled.decorators import entry
+from headscope.compiled.decorators import entry_that_makes_arrays
 
 Doubles = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@entry
+@entry_that_makes_arrays
 def best_cuts(gains: Doubles, prior: Doubles, places: Ints, shortest: int, longest: int) -> Ints:
     """The candidates at which cutting gains most, in order; -1 alone when no cutting is allowed.
 
@@ -65,7 +65,7 @@ def best_cuts(gains: Doubles, prior: Doubles, places: Ints, shortest: int, longe
     return cuts
 
 
-@entry
+@entry_that_makes_arrays
 def cheapest_segments(costs: Doubles, most: int) -> tuple[Doubles, Ints]:
     """The least cost of cutting n units into 1 to `most` segments, and the last start of each.
 

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.compiled.decorators import entry
+from headscope.compiled.decorators import entry_that_makes_arrays
 
 Floats = NDArray[np.floating]
 
 
-@entry
+@entry_that_makes_arrays
 def mass_and_cut(attention: Floats, counted: NDArray[np.bool_], mass: Floats, cut: Floats) -> None:
     """Fill `mass` and `cut` (text, head, token) from attention maps (text, head, query, key).
 

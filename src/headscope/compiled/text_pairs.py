@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.compiled.decorators import entry
+from headscope.compiled.decorators import entry_that_makes_arrays
 
 
-@entry
+@entry_that_makes_arrays
 def pairs_by_distance(
     counted: NDArray[np.bool_], groups: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

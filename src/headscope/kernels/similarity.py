@@ -45,5 +45,7 @@ def mean_vector(
 ) -> Float[Tensor, "batch head 1 d_head"]:
     """The mean vector of the counted tokens of each text."""
     weight = counted.to(vectors.dtype)
-    share = (weight / weight.sum(-1, keepdim=True).clamp_min(1))[:, None, None, :]
-    return share @ vectors
+    share = weight / weight.sum(-1, keepdim=True).clamp_min(1)
+    # All heads of a token lie side by side, as the model wrote them: one product for a text.
+    joined = vectors.transpose(1, 2).flatten(2)
+    return (share[:, None] @ joined).unflatten(2, (vectors.shape[1], -1)).transpose(1, 2)
