@@ -1,4 +1,4 @@
-"""Topics: the best cuts of all, and no more than shuffled sentences would justify."""
+"""Topics: the best cuts of all, no more than shuffled sentences justify, none between echoes."""
 
 from itertools import combinations
 
@@ -30,6 +30,28 @@ FOOTBALL = [
     "Their coach was pleased with the match.",
     "The team now leads the league by three points.",
     "Fans cheered when the captain lifted the cup.",
+]
+PARAKEETS = [
+    "Which bird is the better pet, a parakeet or a finch?",
+    "Finches are messy, and the cage of a finch smells after two days.",
+    "You cannot hold a finch or pet it.",
+    "A finch chirps all day, and two finches never stop.",
+    "I gave my two finches away after a month.",
+    "When you choose a parakeet, look for a young one with clean feathers.",
+    "The stripes on the head of a young parakeet begin at the beak.",
+    "A male parakeet has a blue cere, and a female one a brown cere.",
+    "Two male parakeets get along, and two females fight.",
+    "Put the cage next to the couch, and not in the sun.",
+    "The cage needs two perches, a swing and a bath.",
+    "Clean the floor of the cage every week, and the perches, too.",
+    "Cover the cage with a cloth at night.",
+    "To tame the bird, hold some millet in your hand.",
+    "After two days it will eat the millet from your hand.",
+    "Then put a finger in front of its feet and say up.",
+    "When it steps on your finger, give it more millet.",
+    "You cannot tame a finch with millet: it never sits on your hand.",
+    "The cage of my finches was as messy as the cage of my parakeets is clean.",
+    "So which bird is the better pet, a parakeet or a finch?",
 ]
 
 
@@ -82,6 +104,15 @@ def test_sentences_without_order_are_one_topic():
     assert sum(found == [] for found in alone) >= 7
 
 
+def test_segments_that_echo_each_other_are_one_topic():
+    for seed in range(5):
+        vectors = planted([6, 9, 5, 8, 7], seed)
+        vectors[28:] = vectors[:7]
+        vectors[20:25] = vectors[10:15]
+        assert find_topics(vectors, TopicSettings()) == []
+        assert len(find_topics(vectors, TopicSettings(5))) == 4
+
+
 @pytest.mark.parametrize("n", [0, 1])
 def test_too_few_sentences_are_one_topic(n):
     assert find_topics(np.zeros((n, 4)), TopicSettings()) == []
@@ -104,3 +135,7 @@ def test_real_topics_are_found(demo_model):
     assert pk(boundaries_at(segmenter.topics(sentences), 15), reference) < 0.2
     text = " ".join(sentences)
     assert "".join(segmenter.split(text)) == text
+
+
+def test_a_real_text_on_one_thing_is_one_topic(demo_model):
+    assert Segmenter(demo_model, "topic").topics(PARAKEETS) == []

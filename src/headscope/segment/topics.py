@@ -3,7 +3,8 @@
 Each sentence is a vector, read by itself, centred over the text, scaled to length 1, with some of
 its neighbours added. The best cuts into k segments are those whose sentences are most alike inside
 segments, found exactly by dynamic programming on the Gram matrix. How many segments there are is
-read off the same sentences in random order, which have no topics.
+read off the same sentences in random order, which have no topics. Segments that echo each other are
+one topic.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from headscope.compiled.best_cuts import cheapest_segments
 from headscope.errors import SettingsError
 from headscope.models.loaded import LoadedModel
+from headscope.segment.echoes import stand_apart
 from headscope.segment.sentence_vectors import sentence_vectors
 
 _MOST_SENTENCES = 1_000
@@ -35,6 +37,9 @@ _UNRELATED = 0.2
 _SIZE_POWER = 0.7
 """Pairs inside a segment grow with the square of its size. Over the size itself, which is the
 scatter around the mean, cuts go too much for a few sentences that are very much alike."""
+
+_LEAST_GAIN = 0.05
+"""What a cut has to gain over cuts of shuffled sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,8 @@ def find_topics(
     gains = least[0] - least - expected
     if gains.max() <= (by_chance[:, :1] - by_chance - expected).max():
         return []  # shuffled sentences can gain as much: nothing tells topics apart
-    return _starts(starts, int(np.argmax(gains)) + 1)
+    found = _starts(starts, int(np.argmax(gains - _LEAST_GAIN * np.arange(most))) + 1)
+    return found if stand_apart(vectors, found) else []
 
 
 def _gram(
