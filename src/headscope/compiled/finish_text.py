@@ -67,9 +67,13 @@ def finish_sums(
     """After the sums: the text's profile, and the smallest similarity that each rule takes."""
     n = texts.counted.shape[1]
     profile = scratch.profile[:, BLOCK : BLOCK + n]
-    add(profile[0], outputs.by_distance[head])
-    add(profile[1], outputs.within_by_distance[head])
     _finish_profile(profile, scratch.squares[0], text, head, texts, outputs)
+    centre = scratch.centre[0]
+    for distance in range(n):
+        pairs = texts.pair_counts[text, distance]
+        inside = _pairs_inside(text, distance, texts)
+        outputs.by_distance[head, distance] += profile[0, distance] + centre * pairs
+        outputs.within_by_distance[head, distance] += profile[1, distance] + centre * inside
     _find_thresholds(text, texts, layer, scratch)
     # Few and nearly sorted: by insertion.
     thresholds, order = scratch.rule_thresholds, scratch.lowest_first
@@ -112,10 +116,16 @@ def _find_thresholds(text: int, texts: Texts, layer: Layer, scratch: Scratch) ->
 
 
 @inner
+def _pairs_inside(text: int, distance: int, texts: Texts) -> Any:
+    """How many pairs of a text at a distance are within a sentence."""
+    return np.floor(texts.rates[0, text, distance] * texts.pair_counts[text, distance] + 0.5)
+
+
+@inner
 def _finish_profile(
     profile: Doubles, squares: float, text: int, head: int, texts: Texts, outputs: Outputs
 ) -> None:
-    """Half distance and block contrast of a text."""
+    """Half distance and block contrast of a text: neither depends on the centre."""
     n = profile.shape[1]
     half_mass = total(profile[2]) / 2
     reached, half = 0.0, 0
@@ -129,7 +139,7 @@ def _finish_profile(
     weighted, weights = 0.0, 0.0
     for distance in range(n):
         pairs = texts.pair_counts[text, distance]
-        inside = np.floor(texts.rates[0, text, distance] * pairs + 0.5)
+        inside = _pairs_inside(text, distance, texts)
         across = pairs - inside
         if inside > 0 and across > 0:
             difference = (

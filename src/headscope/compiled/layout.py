@@ -78,9 +78,10 @@ class Outputs(NamedTuple):
 class Scratch(NamedTuple):
     """Work space of one head for the text it is at. Widths are those of a text, rounded up."""
 
-    profile: Doubles  # all, within a sentence, positive part: by BLOCK + distance
+    profile: Doubles  # by BLOCK + distance; all and within a sentence less the centre, positive
     part_of_profile: Floats  # the same of some rows: rounding stays small, and it fits a cache
-    squares: Doubles  # 1: their sum
+    squares: Doubles  # 1: the sum of squared similarities, each less the centre
+    centre: Floats  # 1: a similarity like any other of the text
     line: Floats  # w: a row of similarities; zero up to its own token, and where none is counted
     scales: Floats  # w
     sentences: Ints  # w: a token in no sentence has one of its own, below -1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.compiled.decorators import inlined
+from headscope.compiled.decorators import inlined, inner
 from headscope.compiled.layout import BLOCK, Floats, Truths
 from headscope.compiled.plain_loops import copy, fill
 
@@ -29,7 +29,13 @@ def read_line(
     copy(tile[place, place + 1 : end - first_row], line[i + 1 :])
     fill(line[end:], nothing)
     if has_holes:
-        for k in range(i + 1, end):
-            if not counted[k]:
-                line[k] = nothing
+        clear_holes(line, i + 1, end, counted, nothing)
     return begin
+
+
+@inner
+def clear_holes(line: Floats, first: int, end: int, counted: Truths, nothing: float) -> None:
+    """Put `nothing` where tokens from the first to before the end are not counted."""
+    for k in range(first, end):
+        if not counted[k]:
+            line[k] = nothing

@@ -27,6 +27,7 @@ def new_scratch(texts: Texts, layer: Layer) -> Scratch:
         profile=np.zeros((3, width + BLOCK)),
         part_of_profile=np.zeros((3, width + BLOCK), kind),
         squares=np.zeros(1),
+        centre=np.zeros(1, kind),
         line=np.zeros(width, kind),
         scales=np.zeros(width, kind),
         sentences=np.zeros(width, np.int32),

@@ -21,7 +21,7 @@ from headscope.compiled.layout import (
     Truths,
 )
 from headscope.compiled.plain_loops import add, fill
-from headscope.compiled.read_line import read_line
+from headscope.compiled.read_line import clear_holes, read_line
 
 
 @inner
@@ -44,6 +44,9 @@ def sum_rows(
     own_sums, scaled_sums = outputs.own_sums[head], outputs.scaled_sums[head]
     line, profile = scratch.line, scratch.part_of_profile
     width = len(line)
+    if first_row == 0:
+        scratch.centre[0] = _any_similarity(tile, end, counted)
+    centre = scratch.centre[0]
     for place in range(tile.shape[0]):
         i = first_row + place
         if i >= end or not counted[i]:
@@ -58,14 +61,39 @@ def sum_rows(
             add(row, own_sums[i, begin:])
         if layer.sum_scaled:
             _add_scaled(row, scales[begin:], scales[i], scaled_sums[i, begin:])
+        _add_positive(row, profile[2, near:far])
+        _subtract(centre, line[i + 1 : end])
+        if has_holes:
+            clear_holes(line, i + 1, end, counted, 0.0)
         add(row, profile[0, near:far])
         if sentences[i] >= 0:
             _add_within(row, sentences[begin:], sentences[i], profile[1, near:far])
-        _add_positive(row, profile[2, near:far])
         scratch.squares[0] += _squares(row)
     for part in range(len(profile)):
         add(profile[part], scratch.profile[part])
         fill(profile[part], 0)
+
+
+@inner
+def _any_similarity(tile: Floats, end: int, counted: Truths) -> Any:
+    """That of the first two tokens that are counted; 0 where there are no two.
+
+    Where a head writes nearly the same for all tokens, similarities differ in their last digits:
+    sums of what is left without this one keep those digits.
+    """
+    first = -1
+    for place in range(end):
+        if counted[place] and first >= 0:
+            return tile[first, place] if first < len(tile) else 0.0
+        if counted[place]:
+            first = place
+    return 0.0
+
+
+@inner
+def _subtract(number: float, row: Floats) -> None:
+    for k in range(len(row)):
+        row[k] -= number
 
 
 @inner
