@@ -245,6 +245,22 @@ def test_loose_and_strict_rules_are_counted_alike(rule, tiled, lengths, monkeypa
             )
 
 
+def test_millions_of_pairs_of_one_rule_are_counted():
+    rng = np.random.default_rng(13)
+    text = random_text(rng, 2100)
+    z = torch.tensor(rng.normal(0.3, 1, (1, 1, text.n, 4)))
+    chosen = Settings(window_tokens=4096, pairs=PairRule.parse("top:1"), minimal=True)
+    batch = padded_batch([text], chosen)
+    mass = torch.ones(1, 1, text.n, dtype=z.dtype)
+    rows = fused_statistics(z, mass, batch, causal=False, settings=chosen).rows
+    baseline = batch.baseline
+    assert rows["pairs"].item() == baseline.pairs.sum().item() > 2**21
+    for column, group in (("same_sentence_pairs", 0), ("repetition_pairs", 1)):
+        expected = (baseline.rates[group] * baseline.pairs).sum().item()
+        assert rows[column].item() == pytest.approx(expected)
+    assert rows["mask_pairs"].item() == rows["pairs"].item()
+
+
 def test_centred_sums_are_exact_where_the_mean_is_much_longer_than_what_is_left():
     rng = np.random.default_rng(12)
     texts = [random_text(rng, n) for n in (14, 9, 12)]

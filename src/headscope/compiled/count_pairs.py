@@ -72,7 +72,7 @@ def count_rows(
     end, counted = texts.end_counted[text], texts.counted[text]
     candidates, line = scratch.candidates, scratch.line
     rows, columns = scratch.candidate_rows, scratch.candidate_columns
-    room, filled = min(len(candidates) - len(line), _MOST_AT_ONCE), 0
+    room, filled = len(candidates) - len(line), 0
     floor = scratch.rule_thresholds[scratch.lowest_first[scratch.loose[0]]]
     for place in range(tile.shape[0]):
         i = first_row + place
@@ -103,19 +103,20 @@ def _count(
     sentences, tokens, high = scratch.sentences, scratch.tokens, scratch.high
     distances, elements = scratch.class_distances, scratch.class_elements
     labels = scratch.class_labels
-    fill(labels, 0)
-    for index in range(found):
-        i, j, taken_by = rows[index], columns[index], classes[index]
-        distances[taken_by, j - i] += 1
-        elements[taken_by, i] += 1
-        elements[taken_by, j] += 1
-        label = np.int64(sentences[i] == sentences[j])
-        label += np.int64(tokens[i] == tokens[j]) << _FIELD
-        labels[taken_by] += label + (np.int64(high[i] | high[j]) << 2 * _FIELD)
-    for taken_by in range(len(labels)):
-        for field in range(3):
-            part = (labels[taken_by] >> field * _FIELD) & ((1 << _FIELD) - 1)
-            scratch.class_counts[taken_by, field] += part
+    for first in range(0, found, _MOST_AT_ONCE):
+        fill(labels, 0)
+        for index in range(first, min(first + _MOST_AT_ONCE, found)):
+            i, j, taken_by = rows[index], columns[index], classes[index]
+            distances[taken_by, j - i] += 1
+            elements[taken_by, i] += 1
+            elements[taken_by, j] += 1
+            label = np.int64(sentences[i] == sentences[j])
+            label += np.int64(tokens[i] == tokens[j]) << _FIELD
+            labels[taken_by] += label + (np.int64(high[i] | high[j]) << 2 * _FIELD)
+        for taken_by in range(len(labels)):
+            for field in range(3):
+                part = (labels[taken_by] >> field * _FIELD) & ((1 << _FIELD) - 1)
+                scratch.class_counts[taken_by, field] += part
     _measure_own(text, head, texts, layer, outputs, scratch)
 
 
