@@ -47,5 +47,6 @@ def mean_vector(
     weight = counted.to(vectors.dtype)
     share = weight / weight.sum(-1, keepdim=True).clamp_min(1)
     # All heads of a token lie side by side, as the model wrote them: one product for a text.
-    joined = vectors.transpose(1, 2).flatten(2)
-    return (share[:, None] @ joined).unflatten(2, (vectors.shape[1], -1)).transpose(1, 2)
+    batch, heads, _, d_head = vectors.shape
+    mean: Tensor = share[:, None] @ vectors.transpose(1, 2).flatten(2)
+    return mean.view(batch, 1, heads, d_head).transpose(1, 2)
