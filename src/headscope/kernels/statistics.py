@@ -19,6 +19,6 @@ class LayerStatistics:
     rows: dict[str, Float[Tensor, "batch head"]]
     """One number per text and head: the columns of the run's Parquet shards."""
     sums: dict[str, Float[Tensor, "head ..."]]
-    """Arrays summed over the texts of the batch, in float64."""
+    """Arrays summed over the texts of the batch; similarities by position in their precision."""
     sweep: dict[str, Float[Tensor, "batch head threshold"]]
     """The columns that depend on a threshold, at every threshold of the sweep."""

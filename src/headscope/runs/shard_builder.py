@@ -55,9 +55,12 @@ class ShardBuilder:
         self._put(self._sweeps.setdefault((stack, layer), {}), places, columns)
 
     def add_array(
-        self, stack: str, name: str, values: NDArray[np.float64], layer: int | None = None
+        self, stack: str, name: str, values: NDArray[np.floating[Any]], layer: int | None = None
     ) -> None:
-        """A sum over texts: (head, ...) of one layer, or without layer of the texts alone."""
+        """A sum over texts: (head, ...) of one layer, or without layer of the texts alone.
+
+        Added up in double precision, whatever that of a batch.
+        """
         key = f"{stack}/{name}"
         if layer is None:
             self._arrays[key] = self._arrays.get(key, 0.0) + values
