@@ -158,6 +158,8 @@ def test_the_reduction_does_not_depend_on_the_number_of_windows_in_a_shard(
     whole = hs.analyze(demo_model, corpus, out=tmp_path, shard_windows=1000, layers=[1, 6], **QUICK)
     assert whole.manifest.shards == 1
     for name, array in whole.arrays.data_vars.items():
+        # Sums of a batch are in single precision: small ones have the rounding of the large ones.
+        rounding = 1e-5 * np.max(np.nan_to_num(np.abs(array.values)), initial=1.0)
         np.testing.assert_allclose(
-            array, undisturbed.arrays[name], rtol=1e-5, atol=1e-5, err_msg=name
+            array, undisturbed.arrays[name], rtol=1e-5, atol=rounding, err_msg=name
         )
