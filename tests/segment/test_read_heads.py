@@ -32,7 +32,7 @@ def test_two_threads_read_what_one_reads_alone(demo_model, two_threads):
 
 def test_a_sentence_vector_is_the_mean_of_the_last_hidden_states(demo_model, two_threads):
     tokenizer = text_tokenizer(demo_model)
-    vectors = sentence_vectors(demo_model, TEXTS)
+    vectors = sentence_vectors(demo_model, [tokenizer.encode(text) for text in TEXTS])
     for text, vector in zip(TEXTS, vectors, strict=True):
         ids = tokenizer.encode(text).token_ids.tolist()
         kept = [torch.zeros(1, len(vector))] if not ids else []

@@ -61,10 +61,16 @@ def planted(lengths, seed, noise=0.6):
     return np.concatenate([rng.normal(size=20) + noise * rng.normal(size=(n, 20)) for n in lengths])
 
 
-def belonging(vectors, cuts):
+def topics_of(vectors, segments=None):
+    """The topics of sentences that have no words in common."""
+    return find_topics(vectors, np.zeros((len(vectors), len(vectors))), TopicSettings(segments))
+
+
+def belonging(vectors, words, cuts):
     """How much sentences of one segment belong together, by the definition: pair by pair."""
     centred = vectors - vectors.mean(0)
     unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
+    unit = np.hstack([unit, np.sqrt(0.5) * words]) / np.sqrt(1.5)
     between = np.pad(unit, ((1, 1), (0, 0)))
     smooth = unit + 0.2 * between[:-2] + 0.2 * between[2:]
     parts = np.split(smooth / np.linalg.norm(smooth, axis=1, keepdims=True), cuts)
@@ -77,30 +83,29 @@ def belonging(vectors, cuts):
 def test_no_other_cuts_keep_more_together():
     """Among all cuts into segments of three sentences, or as many as there is room for."""
     for seed in range(5):
-        vectors = np.random.default_rng(seed).normal(size=(9, 4))
+        rng = np.random.default_rng(seed)
+        vectors, words = rng.normal(size=(9, 4)), rng.exponential(size=(9, 6))
+        words /= np.linalg.norm(words, axis=1, keepdims=True)
         for segments in (2, 3, 4):
-            found = find_topics(vectors, TopicSettings(segments))
+            found = find_topics(vectors, words @ words.T, TopicSettings(segments))
             shortest = min(3, 9 // segments)
             everything = [
                 cuts
                 for cuts in combinations(range(1, 9), segments - 1)
                 if np.diff([0, *cuts, 9]).min() >= shortest
             ]
-            best = max(belonging(vectors, list(cuts)) for cuts in everything)
-            assert belonging(vectors, found) == pytest.approx(best)
+            best = max(belonging(vectors, words, list(cuts)) for cuts in everything)
+            assert belonging(vectors, words, found) == pytest.approx(best)
 
 
 def test_planted_segments_and_their_number_are_found():
     for seed in range(5):
         vectors = planted([6, 9, 5, 8, 7], seed)
-        assert find_topics(vectors, TopicSettings()) == [6, 15, 20, 28]
+        assert topics_of(vectors) == [6, 15, 20, 28]
 
 
 def test_sentences_without_order_are_one_topic():
-    alone = [
-        find_topics(np.random.default_rng(seed).normal(size=(30, 20)), TopicSettings())
-        for seed in range(8)
-    ]
+    alone = [topics_of(np.random.default_rng(seed).normal(size=(30, 20))) for seed in range(8)]
     assert sum(found == [] for found in alone) >= 7
 
 
@@ -109,17 +114,17 @@ def test_segments_that_echo_each_other_are_one_topic():
         vectors = planted([6, 9, 5, 8, 7], seed)
         vectors[28:] = vectors[:7]
         vectors[20:25] = vectors[10:15]
-        assert find_topics(vectors, TopicSettings()) == []
-        assert len(find_topics(vectors, TopicSettings(5))) == 4
+        assert topics_of(vectors) == []
+        assert len(topics_of(vectors, 5)) == 4
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_too_few_sentences_are_one_topic(n):
-    assert find_topics(np.zeros((n, 4)), TopicSettings()) == []
+    assert topics_of(np.zeros((n, 4))) == []
 
 
 def test_equal_sentences_are_one_topic():
-    assert find_topics(np.ones((9, 4)), TopicSettings()) == []
+    assert topics_of(np.ones((9, 4))) == []
 
 
 def test_a_number_below_one_is_refused():
