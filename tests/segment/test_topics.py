@@ -75,7 +75,7 @@ def belonging(vectors, words, cuts):
     smooth = unit + 0.2 * between[:-2] + 0.2 * between[2:]
     parts = np.split(smooth / np.linalg.norm(smooth, axis=1, keepdims=True), cuts)
     return sum(
-        2 * sum(one @ other - 0.2 for one, other in combinations(part, 2)) / len(part) ** 0.7
+        2 * sum(one @ other - 0.2 for one, other in combinations(part, 2)) / len(part) ** 0.65
         for part in parts
     )
 

@@ -40,7 +40,7 @@ says little by itself."""
 _UNRELATED = 0.2
 """Sentences less alike than this speak against being in one segment."""
 
-_SIZE_POWER = 0.7
+_SIZE_POWER = 0.65
 """Pairs inside a segment grow with the square of its size. Over the size itself, which is the
 scatter around the mean, cuts go too much for a few sentences that are very much alike."""
 
