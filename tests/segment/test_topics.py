@@ -81,7 +81,7 @@ def belonging(vectors, words, contrast, cuts):
     return sum(
         2 * sum(one @ other - 0.2 for one, other in combinations(part, 2)) / len(part) ** 0.65
         for part in parts
-    ) - 0.06 * sum(contrast[cut] for cut in cuts)
+    ) - 0.04 * sum(contrast[cut] for cut in cuts)
 
 
 def test_no_other_cuts_keep_more_together():

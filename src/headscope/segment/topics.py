@@ -31,7 +31,7 @@ _WORDS = 0.5
 """What shared words count beside the vectors: names and terms tell more than a mean over tokens
 keeps of them, above all between texts on like things."""
 
-_CONTRAST = 0.06
+_CONTRAST = 0.04
 """What a standard deviation of the contrast of heads at a cut counts: read in a row, sentences of
 one text make heads write alike on both sides."""
 
