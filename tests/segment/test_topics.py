@@ -7,7 +7,6 @@ import pytest
 
 from headscope.errors import SettingsError
 from headscope.segment.metrics import boundaries_at, pk
-from headscope.segment.read_sentences import ReadSentences
 from headscope.segment.segmenter import Segmenter
 from headscope.segment.topics import TopicSettings, find_topics
 
@@ -63,14 +62,11 @@ def planted(lengths, seed, noise=0.6):
 
 
 def topics_of(vectors, segments=None):
-    """The topics of sentences of which only vectors are known."""
-    n = len(vectors)
-    return find_topics(
-        ReadSentences(vectors, np.zeros((n, n)), np.zeros(n)), TopicSettings(segments)
-    )
+    """The topics of sentences that have no words in common."""
+    return find_topics(vectors, np.zeros((len(vectors), len(vectors))), TopicSettings(segments))
 
 
-def belonging(vectors, words, contrast, cuts):
+def belonging(vectors, words, cuts):
     """How much sentences of one segment belong together, by the definition: pair by pair."""
     centred = vectors - vectors.mean(0)
     unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
@@ -81,7 +77,7 @@ def belonging(vectors, words, contrast, cuts):
     return sum(
         2 * sum(one @ other - 0.2 for one, other in combinations(part, 2)) / len(part) ** 0.65
         for part in parts
-    ) - 0.04 * sum(contrast[cut] for cut in cuts)
+    )
 
 
 def test_no_other_cuts_keep_more_together():
@@ -90,18 +86,16 @@ def test_no_other_cuts_keep_more_together():
         rng = np.random.default_rng(seed)
         vectors, words = rng.normal(size=(9, 4)), rng.exponential(size=(9, 6))
         words /= np.linalg.norm(words, axis=1, keepdims=True)
-        contrast = 5 * np.append(0.0, rng.normal(size=8))
-        sentences = ReadSentences(vectors, words @ words.T, contrast)
         for segments in (2, 3, 4):
-            found = find_topics(sentences, TopicSettings(segments))
+            found = find_topics(vectors, words @ words.T, TopicSettings(segments))
             shortest = min(3, 9 // segments)
             everything = [
                 cuts
                 for cuts in combinations(range(1, 9), segments - 1)
                 if np.diff([0, *cuts, 9]).min() >= shortest
             ]
-            best = max(belonging(vectors, words, contrast, list(cuts)) for cuts in everything)
-            assert belonging(vectors, words, contrast, found) == pytest.approx(best)
+            best = max(belonging(vectors, words, list(cuts)) for cuts in everything)
+            assert belonging(vectors, words, found) == pytest.approx(best)
 
 
 def test_planted_segments_and_their_number_are_found():

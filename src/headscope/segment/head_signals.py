@@ -32,9 +32,9 @@ def head_signals(
     of a window has a gap with nothing in front of it: all but its own mass is 0.
     """
     mass, cut = _mass_and_cut(attention, counted)
-    alike = contrast(head_output * counted[:, None, :, None], CONTRAST_TOKENS)
+    contrast = _contrast(head_output * counted[:, None, :, None])
     before = torch.nn.functional.pad(mass[..., :-1], (1, 0))
-    return torch.stack([alike, cut, before, mass], dim=-1).transpose(1, 2)
+    return torch.stack([contrast, cut, before, mass], dim=-1).transpose(1, 2)
 
 
 def _mass_and_cut(
@@ -49,11 +49,10 @@ def _mass_and_cut(
     return mass.to(attention), cut.to(attention)
 
 
-def contrast(
-    head_output: Float[Tensor, "batch head token d_head"], far: int
+def _contrast(
+    head_output: Float[Tensor, "batch head token d_head"],
 ) -> Float[Tensor, "batch head token"]:
-    """Cosine of what each head writes for the `far` tokens before and behind each gap, summed."""
-    tokens = head_output.shape[2]
+    tokens, far = head_output.shape[2], CONTRAST_TOKENS
     sums = torch.nn.functional.pad(head_output, (0, 0, far + 1, far - 1)).cumsum(2)
     # The sum over the tokens before each gap is that over the tokens behind the gap `far` earlier.
     near = torch.nn.functional.pad(sums[:, :, far:] - sums[:, :, :-far], (0, 0, 0, 1))

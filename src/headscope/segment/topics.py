@@ -18,7 +18,9 @@ from headscope.compiled.best_cuts import cheapest_segments
 from headscope.errors import SettingsError
 from headscope.models.loaded import LoadedModel
 from headscope.segment.echoes import stand_apart
-from headscope.segment.read_sentences import ReadSentences, read_sentences
+from headscope.segment.sentence_vectors import sentence_vectors
+from headscope.segment.window_batches import text_tokenizer
+from headscope.segment.word_overlap import word_overlap
 
 _MOST_SENTENCES = 1_000
 """Longer sequences are cut into stretches of so many sentences: costs grow with the square."""
@@ -30,10 +32,6 @@ _FEWEST_SENTENCES = 3
 _WORDS = 0.5
 """What shared words count beside the vectors: names and terms tell more than a mean over tokens
 keeps of them, above all between texts on like things."""
-
-_CONTRAST = 0.04
-"""What a standard deviation of the contrast of heads at a cut counts: read in a row, sentences of
-one text make heads write alike on both sides."""
 
 _NEIGHBOURS = 0.2
 """How much of the sentence before and of the one behind is added to each: a short or odd sentence
@@ -73,34 +71,39 @@ def sentence_topics(
     stretch = max(len(sentences), 1) if number_given else _MOST_SENTENCES
     found: list[int] = []
     for first in range(0, len(sentences), stretch):
-        starts = find_topics(read_sentences(model, sentences[first : first + stretch]), settings)
+        part = sentences[first : first + stretch]
+        encodings = [text_tokenizer(model).encode(sentence) for sentence in part]
+        starts = find_topics(sentence_vectors(model, encodings), word_overlap(encodings), settings)
         found += [first] * (first > 0)
         found += [first + start for start in starts]
     return found
 
 
-def find_topics(sentences: ReadSentences, settings: TopicSettings) -> list[int]:
+def find_topics(
+    vectors: Float64[np.ndarray, "sentence output"],
+    overlap: Float64[np.ndarray, "sentence sentence"],
+    settings: TopicSettings,
+) -> list[int]:
     """The sentences at which a new topic begins, the first one left out, in order."""
-    n = len(sentences)
+    n = len(vectors)
     if n < 2 or settings.n_segments == 1:
         return []
-    gram = _of_length_1(_gram(sentences.vectors) + _WORDS * sentences.overlap)
-    joined = _CONTRAST * sentences.contrast
+    gram = _of_length_1(_gram(vectors) + _WORDS * overlap)
     if settings.n_segments is not None:
         wanted = min(settings.n_segments, n)
-        costs = _costs(gram, joined, min(_FEWEST_SENTENCES, n // wanted))
+        costs = _costs(_with_neighbours(gram), min(_FEWEST_SENTENCES, n // wanted))
         return _starts(cheapest_segments(costs, wanted)[1], wanted)
     most = min(n // _FEWEST_SENTENCES, _MOST_SEGMENTS)
     if most < 2:
         return []
-    least, starts = cheapest_segments(_costs(gram, joined, _FEWEST_SENTENCES), most)
-    by_chance = _least_by_chance(gram, joined, most, settings)
+    least, starts = cheapest_segments(_costs(_with_neighbours(gram), _FEWEST_SENTENCES), most)
+    by_chance = _least_by_chance(gram, most, settings)
     expected = (by_chance[:, :1] - by_chance).mean(0)
     gains = least[0] - least - expected
     if gains.max() <= (by_chance[:, :1] - by_chance - expected).max():
         return []  # shuffled sentences can gain as much: nothing tells topics apart
     found = _starts(starts, int(np.argmax(gains - _LEAST_GAIN * np.arange(most))) + 1)
-    return found if stand_apart(sentences.vectors, found) else []
+    return found if stand_apart(vectors, found) else []
 
 
 def _gram(
@@ -137,42 +140,34 @@ def _of_length_1(
 
 
 def _costs(
-    gram: Float64[np.ndarray, "sentence sentence"],
-    joined: Float64[np.ndarray, " sentence"],
-    fewest: int,
+    gram: Float64[np.ndarray, "sentence sentence"], fewest: int = 1
 ) -> Float64[np.ndarray, "edge edge"]:
     """How little the sentences i to j - 1 belong together, at [i, j].
 
     Minus the sum over all pairs of how much they are more alike than unrelated ones, over a power
-    of the size, and what it costs to begin at i. Infinite for segments of fewer sentences than
-    `fewest`.
+    of the size. Infinite for segments of fewer sentences than `fewest`.
     """
     n = len(gram)
-    pairs = _with_neighbours(gram) - _UNRELATED
+    pairs = gram - _UNRELATED
     np.fill_diagonal(pairs, 0.0)
     sums = np.zeros((n + 1, n + 1))
     sums[1:, 1:] = pairs.cumsum(0).cumsum(1)
     corner = np.diag(sums)
     inside = corner[None, :] + corner[:, None] - sums - sums.T
     sizes = np.arange(n + 1)[None, :] - np.arange(n + 1)[:, None]
-    apart = np.append(joined, 0.0)[:, None] - inside / np.maximum(sizes, 1) ** _SIZE_POWER
-    return np.where(sizes >= fewest, apart, np.inf)
+    return np.where(sizes >= fewest, -inside / np.maximum(sizes, 1) ** _SIZE_POWER, np.inf)
 
 
 def _least_by_chance(
-    gram: Float64[np.ndarray, "sentence sentence"],
-    joined: Float64[np.ndarray, " sentence"],
-    most: int,
-    settings: TopicSettings,
+    gram: Float64[np.ndarray, "sentence sentence"], most: int, settings: TopicSettings
 ) -> Float64[np.ndarray, "permutation segments"]:
     """The least cost of 1 to `most` segments of the same sentences, each time shuffled."""
     rng = np.random.default_rng(settings.seed)
     found = []
     for _ in range(settings.permutations):
         order = rng.permutation(len(gram))
-        shuffled = np.append(joined[:1], rng.permutation(joined[1:]))
-        costs = _costs(gram[np.ix_(order, order)], shuffled, _FEWEST_SENTENCES)
-        found.append(cheapest_segments(costs, most)[0])
+        shuffled = _with_neighbours(gram[np.ix_(order, order)])
+        found.append(cheapest_segments(_costs(shuffled, _FEWEST_SENTENCES), most)[0])
     return np.array(found)
 
 
