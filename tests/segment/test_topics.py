@@ -104,6 +104,27 @@ def test_planted_segments_and_their_number_are_found():
         assert topics_of(vectors) == [6, 15, 20, 28]
 
 
+@pytest.mark.parametrize(("noise", "seed"), [(0.8, 6), (1.2, 24)])
+def test_a_cut_that_gains_hardly_more_than_chance_is_not_made(noise, seed):
+    """Segments whose halves differ: here a cut between halves gains more, by less than 0.05."""
+    rng = np.random.default_rng(seed)
+    halves = []
+    for _ in range(4):
+        direction = rng.normal(size=20)
+        for _ in range(2):
+            own = direction + rng.normal(size=20)
+            halves.append(own + noise * rng.normal(size=(4, 20)))
+    assert topics_of(np.concatenate(halves)) == [8, 16, 24]
+
+
+def test_shared_words_hold_sentences_together():
+    """Vectors that say nothing, and words of which each segment has its own."""
+    vectors = np.random.default_rng(0).normal(size=(24, 200))
+    segment = np.repeat(np.arange(3), 8)
+    words = 0.6 * (segment[:, None] == segment) + 0.4 * np.eye(24)
+    assert find_topics(vectors, words, TopicSettings(3)) == [8, 16]
+
+
 def test_sentences_without_order_are_one_topic():
     alone = [topics_of(np.random.default_rng(seed).normal(size=(30, 20))) for seed in range(8)]
     assert sum(found == [] for found in alone) >= 7
