@@ -88,7 +88,7 @@ class Settings:
     """How often labels are dealt out at random, for what chance gives; 0 = not at all."""
     minimal: bool = False
     """Whether only the run's own variant, pair rule and threshold are measured: no other variants,
-    no sweep, no permutations."""
+    no sweep, no permutations, and no profiles by distance."""
     seed: int = 0
     """Of whatever is random."""
     shard_windows: int = 512
@@ -125,6 +125,11 @@ class Settings:
         """The attention thresholds measured; the run's own first."""
         own = [self.attention_threshold]
         return own if self.minimal else [*own, *SWEEP_ATTENTION]
+
+    @property
+    def profiles(self) -> bool:
+        """Whether similarity is summed by distance, for half distance and block contrast."""
+        return not self.minimal
 
     @property
     def label_permutations(self) -> int:

@@ -104,11 +104,27 @@ def test_too_few_texts_answer_nothing():
         assert "10 texts" in verdict.summary
 
 
-def test_a_corpus_without_sentences_cannot_say_anything_about_them():
+@pytest.mark.parametrize("rate", [0, 1], ids=["no sentences", "one sentence a text"])
+def test_a_corpus_without_sentences_cannot_say_anything_about_them(rate):
     evidence = simulated_evidence(seed=3)
-    evidence.run.sums["block_contrast_texts"][:] = 0
+    sums = evidence.run.sums
+    for column in ("same_sentence_pairs", "same_sentence_expected"):
+        sums[column][:] = rate * sums["pairs"]
     answers = {verdict.name: verdict for verdict in judge(evidence)}
     assert answers["same-sentence"].status == "cannot answer"
+
+
+def test_without_sentence_contrast_pairs_are_judged_by_what_they_repeat():
+    """A minimal run does not measure it."""
+    evidence = simulated_evidence(seed=3)
+    for run in (evidence.run, *evidence.untrained):
+        run.sums["block_contrast"][:] = run.sums["block_contrast_texts"][:] = 0
+    answers = {verdict.name: verdict for verdict in judge(evidence)}
+    assert answers["same-sentence"].status != "cannot answer"
+    assert "contrast" not in answers["beyond-attention"].summary
+    (sign,) = (sign for sign in sanity_signs(evidence) if sign.name == "no sentence structure")
+    assert not sign.seen
+    assert "not measured" in sign.evidence
 
 
 def test_cross_attention_has_no_mask_to_compare_with():

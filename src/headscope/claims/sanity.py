@@ -60,10 +60,14 @@ def _identical_heads(evidence: Evidence) -> Sign:
 
 
 def _no_sentences(evidence: Evidence) -> Sign:
-    contrast = interval_of(evidence.run.pooled(BLOCK_CONTRAST, evidence.final_layers))
+    seen, found = False, "sentence contrast was not measured (no two sentences, or --minimal)"
+    if evidence.run.total(BLOCK_CONTRAST.denominator):
+        contrast = interval_of(evidence.run.pooled(BLOCK_CONTRAST, evidence.final_layers))
+        seen = bool(contrast.low <= 0)
+        found = f"sentence contrast of the final layers {contrast} standard deviations"
     return Sign(
         name="no sentence structure",
-        seen=bool(contrast.low <= 0),
-        evidence=f"sentence contrast of the final layers {contrast} standard deviations",
+        seen=seen,
+        evidence=found,
         cause="an untrained model, another tokenizer than the model's, or wrong sentence marks",
     )

@@ -23,13 +23,18 @@ def _judge(evidence: Evidence) -> Finding:
     repetition = interval_of(
         run.excess(REPETITION) - evidence.null(lambda null: null.excess(REPETITION))
     )
-    blocks = interval_of(
-        run.pooled(BLOCK_CONTRAST) - evidence.null(lambda null: null.pooled(BLOCK_CONTRAST))
-    )
-    structured = repetition.low > 0 or blocks.low > 0
-    if explained.high < EXPLAINED and structured:
+    found = f"the pairs hold {repetition.value:+.1%} repetitions"
+    structures = [repetition]
+    # Not measured in a minimal run, nor where no text has two sentences.
+    if run.total(BLOCK_CONTRAST.denominator):
+        blocks = interval_of(
+            run.pooled(BLOCK_CONTRAST) - evidence.null(lambda null: null.pooled(BLOCK_CONTRAST))
+        )
+        found += f" and a sentence contrast of {blocks.value:+.2f} standard deviations"
+        structures.append(blocks)
+    if explained.high < EXPLAINED and any(structure.low > 0 for structure in structures):
         status = "holds"
-    elif explained.low > EXPLAINED or (repetition.high <= 0 and blocks.high <= 0):
+    elif explained.low > EXPLAINED or all(structure.high <= 0 for structure in structures):
         status = "fails"
     else:
         status = "undecided"
@@ -41,8 +46,7 @@ def _judge(evidence: Evidence) -> Finding:
         p_value=None,
         summary=(
             f"the mask of high-attention tokens explains {explained} of the pairs beyond chance; "
-            f"beyond the untrained model the pairs hold {repetition.value:+.1%} repetitions and a "
-            f"sentence contrast of {blocks.value:+.2f} standard deviations"
+            f"beyond the untrained model {found}"
         ),
     )
 

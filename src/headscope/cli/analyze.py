@@ -61,7 +61,7 @@ def analyze_command(
         bool,
         typer.Option(
             "--minimal",
-            help="Only this similarity and these thresholds: no sweep, no permutations.",
+            help="Only this similarity and these thresholds: no sweep, permutations or profiles.",
         ),
     ] = False,
     nulls: Annotated[

@@ -65,15 +65,8 @@ def finish_sums(
     text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
 ) -> None:
     """After the sums: the text's profile, and the smallest similarity that each rule takes."""
-    n = texts.counted.shape[1]
-    profile = scratch.profile[:, BLOCK : BLOCK + n]
-    _finish_profile(profile, scratch.squares[0], text, head, texts, outputs)
-    centre = scratch.centre[0]
-    for distance in range(n):
-        pairs = texts.pair_counts[text, distance]
-        inside = _pairs_inside(text, distance, texts)
-        outputs.by_distance[head, distance] += profile[0, distance] + centre * pairs
-        outputs.within_by_distance[head, distance] += profile[1, distance] + centre * inside
+    if layer.profiles:
+        _finish_profile(text, head, texts, outputs, scratch)
     _find_thresholds(text, texts, layer, scratch)
     # Few and nearly sorted: by insertion.
     thresholds, order = scratch.rule_thresholds, scratch.lowest_first
@@ -122,7 +115,21 @@ def _pairs_inside(text: int, distance: int, texts: Texts) -> Any:
 
 
 @inner
-def _finish_profile(
+def _finish_profile(text: int, head: int, texts: Texts, outputs: Outputs, scratch: Scratch) -> None:
+    """Add a text's sums by distance to those of the others."""
+    n = texts.counted.shape[1]
+    profile = scratch.profile[:, BLOCK : BLOCK + n]
+    _measure_profile(profile, scratch.squares[0], text, head, texts, outputs)
+    centre = scratch.centre[0]
+    for distance in range(n):
+        pairs = texts.pair_counts[text, distance]
+        inside = _pairs_inside(text, distance, texts)
+        outputs.by_distance[head, distance] += profile[0, distance] + centre * pairs
+        outputs.within_by_distance[head, distance] += profile[1, distance] + centre * inside
+
+
+@inner
+def _measure_profile(
     profile: Doubles, squares: float, text: int, head: int, texts: Texts, outputs: Outputs
 ) -> None:
     """Half distance and block contrast of a text: neither depends on the centre."""

@@ -51,6 +51,7 @@ class Layer(NamedTuple):
     scales: Floats  # b h n: similarities times both scales are summed too
     sum_scaled: bool
     sum_own: bool
+    profiles: bool  # whether sums by distance are wanted, and what follows from them
     scaled_mass: Floats  # b h k
     thresholds: Floats  # t attention thresholds; the first is the run's own
     rule_values: Floats  # r: the fraction of the largest, for rules of that kind

@@ -44,6 +44,8 @@ def sum_rows(
     own_sums, scaled_sums = outputs.own_sums[head], outputs.scaled_sums[head]
     line, profile = scratch.line, scratch.part_of_profile
     width = len(line)
+    if not (layer.sum_own or layer.sum_scaled or layer.profiles):
+        return
     if first_row == 0:
         scratch.centre[0] = _any_similarity(tile, end, counted)
     centre = scratch.centre[0]
@@ -61,6 +63,8 @@ def sum_rows(
             add(row, own_sums[i, begin:])
         if layer.sum_scaled:
             _add_scaled(row, scales[begin:], scales[i], scaled_sums[i, begin:])
+        if not layer.profiles:
+            continue
         _add_positive(row, profile[2, near:far])
         _subtract(centre, line[i + 1 : end])
         if has_holes:

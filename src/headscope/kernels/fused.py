@@ -102,7 +102,7 @@ def fused_statistics(
         sweep |= {
             f"attention_threshold/{name}": values[..., 1:] for name, values in by_threshold.items()
         }
-    sums = _sums(outputs, rows) | {
+    sums = _sums(outputs, rows, settings) | {
         "similarity_sum": _position_sums(vectors, outputs, layer, batch, settings)
     }
     return LayerStatistics(rows, sums, sweep)
@@ -227,6 +227,7 @@ def _layer(
         scales=scales.numpy(),
         sum_scaled=each_position and not settings.minimal and settings.similarity != "centred",
         sum_own=each_position,
+        profiles=settings.profiles,
         scaled_mass=scaled.to(kind).numpy(),
         thresholds=_array(settings.attention_thresholds, kind),
         rule_values=_array([rule.value for rule in settings.rules], kind),
@@ -252,8 +253,8 @@ def _empty_outputs(texts: Texts, layer: Layer, settings: Settings) -> Outputs:
         rules=np.zeros((n_texts, heads, len(settings.rules), RULE_COLUMNS)),
         groups=np.zeros((n_texts, heads, 2, 2)),
         touched=np.zeros((n_texts, heads, len(layer.thresholds))),
-        half_distance=np.zeros((n_texts, heads)),
-        block_contrast=np.zeros((n_texts, heads)),
+        half_distance=np.full((n_texts, heads), np.nan),
+        block_contrast=np.full((n_texts, heads), np.nan),
         own_sums=np.zeros((heads, n, width) if layer.sum_own else (heads, 0, 0), kind),
         scaled_sums=np.zeros((heads, n, width) if layer.sum_scaled else (heads, 0, 0), kind),
         aligned_sums=np.zeros((heads, 2 * ALIGNED_TOKENS, 2 * ALIGNED_TOKENS)),
@@ -320,16 +321,17 @@ def _focal_rows(outputs: Outputs, batch: TextBatch) -> Rows:
     return focal_rows(own[..., FOCAL_PLACE].long(), own[..., PAIRS], batch)
 
 
-def _sums(outputs: Outputs, rows: Rows) -> dict[str, Tensor]:
+def _sums(outputs: Outputs, rows: Rows, settings: Settings) -> dict[str, Tensor]:
     sums = {
         "aligned_sum": outputs.aligned_sums,
-        "similarity_by_distance": outputs.by_distance,
-        "within_by_distance": outputs.within_by_distance,
         "distance_histogram": outputs.distances,
         "element_kinds": outputs.element_kinds,
         "same_sentence_permuted": outputs.permuted_sentences,
         "repetition_permuted": outputs.permuted_tokens,
     }
+    if settings.profiles:
+        sums["similarity_by_distance"] = outputs.by_distance
+        sums["within_by_distance"] = outputs.within_by_distance
     return {name: torch.from_numpy(values).double() for name, values in sums.items()} | {
         "focal_kinds": count_kinds(rows["focal_kind"])
     }

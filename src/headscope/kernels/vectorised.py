@@ -46,7 +46,6 @@ def vectorised_statistics(
     matrix = matrices[settings.similarity]
     pairs = choose_pairs(matrix, batch.counted, settings.pairs)
     scaled = scaled_mass(mass, batch, causal, settings)
-    profile = distance_profile(matrix, batch)
     norms: Tensor = torch.linalg.vector_norm(head_output.double(), dim=-1)
 
     rows = _pair_rows(pairs, batch)
@@ -56,8 +55,8 @@ def vectorised_statistics(
     rows |= focal_rows(focal.place, rows["pairs"], batch)
     rows |= attention_rows(mass, batch)
     rows |= norm_rows(norms, batch)
-    rows |= defined("half_distance", half_distance(profile.positive))
-    rows |= defined("block_contrast", block_contrast(profile, batch))
+    by_distance, profile_rows = _profile(matrix, batch, settings)
+    rows |= profile_rows
 
     window = settings.window_tokens
     sums = {
@@ -66,16 +65,30 @@ def vectorised_statistics(
             dim=1,
         ),
         "aligned_sum": sum_around_boundaries(matrix, batch),
-        "similarity_by_distance": _padded(profile.all.sum(0), window),
-        "within_by_distance": _padded(profile.within.sum(0), window),
         "distance_histogram": _histogram(pairs, pairs.distance, window),
         "element_kinds": _element_kinds(pairs, batch),
         "focal_kinds": count_kinds(rows["focal_kind"]),
         "same_sentence_permuted": _permuted(pairs, batch.permuted_sentences),
         "repetition_permuted": _permuted(pairs, batch.permuted_tokens),
-    }
+    } | by_distance
     sweep = {} if settings.minimal else _sweep(matrix, pairs, scaled, batch, settings)
     return LayerStatistics(rows, sums, sweep)
+
+
+def _profile(
+    matrix: Float[Tensor, "batch head token token"], batch: TextBatch, settings: Settings
+) -> tuple[dict[str, Float[Tensor, "head window"]], dict[str, PerTextAndHead]]:
+    """Sums by distance, and the columns that follow from them: undefined if none are wanted."""
+    if not settings.profiles:
+        undefined = matrix.new_full(matrix.shape[:2], torch.nan, dtype=torch.float64)
+        return {}, defined("half_distance", undefined) | defined("block_contrast", undefined)
+    profile = distance_profile(matrix, batch)
+    sums = {
+        "similarity_by_distance": _padded(profile.all.sum(0), settings.window_tokens),
+        "within_by_distance": _padded(profile.within.sum(0), settings.window_tokens),
+    }
+    rows = defined("half_distance", half_distance(profile.positive))
+    return sums, rows | defined("block_contrast", block_contrast(profile, batch))
 
 
 def _pair_rows(pairs: Pairs, batch: TextBatch) -> dict[str, PerTextAndHead]:

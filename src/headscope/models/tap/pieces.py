@@ -6,7 +6,8 @@ cache. That holds unless a family's function looks at more than its arguments; s
 load.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from torch.utils.weak import WeakIdKeyDictionary
 
 from headscope.kernels.column_mass import column_mass
+from headscope.models.tap.plain_attention import Eager, is_plain, plain_attention, scaling_of
 from headscope.threads import in_threads
 
 PIECE_NUMBERS = 1 << 18
@@ -25,8 +27,6 @@ ROWS_NUMBERS = 1 << 19
 """The same of a text that has more: products of very few rows are slow."""
 
 _ROWS_AT_ONCE = 256
-
-Eager = Callable[..., tuple[Tensor, Tensor]]
 
 _sights: MutableMapping[Tensor, "_Sight"] = WeakIdKeyDictionary()
 """What rows see under masks that are alive: most models give all layers the same."""
@@ -48,6 +48,11 @@ class _Piece:
     heads: slice
     key_heads: slice
     rows: slice
+
+    def numbers(self, keys: int) -> int:
+        """How many attention weights it has."""
+        parts = (self.texts, self.heads, self.rows)
+        return keys * math.prod(int(part.stop - part.start) for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,33 +88,40 @@ def attention_in_pieces(
 
     def compute(pieces: Iterable[_Piece]) -> Tensor:
         mass = torch.zeros(batch, heads, keys, device=query.device, dtype=_mass_type(query))
+        room = query.new_empty(largest if plain else 0)
         for piece in pieces:
             texts, rows = piece.texts, piece.rows
             seen, part_of_mask = keys, None
             if mask is not None and sight is not None:
                 seen = int(_part_of_sight(sight.reach, piece, query).max())
+                clear = int(_part_of_sight(sight.clear, piece, query).min())
                 # A mask that changes nothing need not be added.
-                if int(_part_of_sight(sight.clear, piece, query).min()) < seen:
-                    part_of_mask = _part_of_mask(mask, piece, query)[..., :seen]
-            part, attention = eager(
-                module,
+                if clear < seen:
+                    first = clear if plain else 0
+                    part_of_mask = _part_of_mask(mask, piece, query)[..., first:seen]
+            given = (
                 query[texts, piece.heads, rows],
                 key[texts, piece.key_heads, :seen],
                 value[texts, piece.key_heads, :seen],
                 part_of_mask,
-                **options,
             )
+            if plain:
+                part, attention = plain_attention(*given, scaling_of(query, options), room)
+            else:
+                part, attention = eager(module, *given, **options)
             joined[texts, rows, piece.heads] = part
             mass[texts, piece.heads, :seen] += column_mass(attention, real[texts, rows])
         return mass
 
     sight = _sight(mask) if mask is not None else None
-    pieces = list(_pieces(query.shape, key.shape, cut))
-    long = pieces[0].rows.stop < queries
+    plain = is_plain(eager, module, query, key, value, options)
+    all_pieces = list(_pieces(query.shape, key.shape, cut))
+    largest = max(piece.numbers(keys) for piece in all_pieces)
+    long = all_pieces[0].rows.stop < queries
     threads = torch.get_num_threads() if long and query.device.type == "cpu" else 1
     # Their order is fixed, so that sums come out the same each time; every second one, since under
     # a causal mask later rows take longer.
-    shares = [pieces[first::threads] for first in range(min(threads, len(pieces)))]
+    shares = [all_pieces[first::threads] for first in range(min(threads, len(all_pieces)))]
     masses = in_threads(compute, shares)
     return joined, sum(masses[1:], start=masses[0])
 
