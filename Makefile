@@ -43,7 +43,14 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/forward_ratio.py
+	$(BIN)/python benchmarks/forward_ratio.py demo base bert12
+	$(BIN)/python benchmarks/forward_ratio.py smollm2 --texts 1 --repeats 3
+	$(BIN)/python benchmarks/forward_ratio.py demo --texts 32 --repeats 3 --tokens 32 64 256 512
+	$(BIN)/python benchmarks/forward_ratio.py smollm2 --texts 1 --repeats 3 --ours --tokens 128 512 4096
+	$(BIN)/python benchmarks/oracle_difference.py demo base
+	$(BIN)/python benchmarks/peak_memory.py --model demo --tokens 128 512
+	-$(BIN)/python benchmarks/peak_memory.py
+	$(BIN)/python benchmarks/corpus_memory.py
 
 clean:
 	rm -rf $(VENV) runs dist build

@@ -79,6 +79,8 @@ CONFIGURATIONS = {
     "bert12": checkpoint("bert12", 128, 10**6),
     "smollm2": checkpoint("smollm2", 2048, 4),
 }
+FROM_MODELS = ("bert12", "smollm2")
+"""Those that need a checkpoint in the folder of models."""
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -164,19 +166,23 @@ def compare(name: str, made: Configuration, repeats: int, *, ours: bool) -> None
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", default=["demo", "base"], metavar="NAME")
+    parser.add_argument("names", nargs="*", default=[*CONFIGURATIONS], metavar="NAME")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--texts", type=int, default=64)
-    parser.add_argument("--tokens", type=int, help="length of texts, if not the usual one")
+    parser.add_argument(
+        "--tokens", type=int, nargs="+", help="lengths of texts, if not the usual one"
+    )
     parser.add_argument("--ours", action="store_true", help="leave out how others would do it")
     parser.add_argument("--models", type=Path, default=Path(".cache/models"))
     args = parser.parse_args()
     print(f"{torch.get_num_threads()} threads; ratios to the bare forward pass")
     for name in args.names:
+        if name in FROM_MODELS and not (args.models / name).exists():
+            print(f"{name}: not measured, there is no {args.models / name}")
+            continue
         made = CONFIGURATIONS[name](args.models, args.texts)
-        if args.tokens:
-            made = replace(made, window_tokens=args.tokens)
-        compare(name, made, args.repeats, ours=args.ours)
+        for tokens in args.tokens or [made.window_tokens]:
+            compare(name, replace(made, window_tokens=tokens), args.repeats, ours=args.ours)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from headscope.compile_ahead import compile_ahead, is_compiling, wait_until_compiled
 from headscope.describe_run import describe_run
 from headscope.errors import RunError, SettingsError
 from headscope.journal import Journal
-from headscope.kernels.warm_up import compile_in_background
 from headscope.measure_examples import measure_examples
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
@@ -112,8 +112,7 @@ def analyze(
         )
         stack.enter_context(bars)
         bars.stage("loading the model", total=1)
-        if plan.in_this_process:
-            compile_in_background()
+        compile_ahead(window)
         with timed("loading the model"):
             loaded = (
                 model
@@ -157,6 +156,11 @@ def _analyze(
     sites = model.sites_of(settings.layers)
     manifest = _manifest(model, request, settings, sites, folder, there, plan, bars)
     run = Run(folder, manifest)
+    if is_compiling():
+        bars.stage("compiling, once on this machine", total=1)
+        with timed("compiling"):
+            wait_until_compiled()
+        bars.advance()
     measure_shards(run, model, sites, plan, bars, **trust)
     if nulls:
         measure_untrained(run, model, sites, nulls, bars)

@@ -17,6 +17,7 @@ from headscope.cli.options import (
     Quiet,
     TrustRemoteCode,
 )
+from headscope.compile_ahead import compile_ahead
 from headscope.errors import SettingsError
 from headscope.runs.left_out import count_kinds
 from headscope.settings import similarity_variant
@@ -127,6 +128,8 @@ def analyze_command(
 
     Without options: the demo model over the demo corpus, into runs/demo.
     """
+    # Before torch is imported: that takes about as long.
+    compile_ahead(window)
     from headscope.analyze import analyze
     from headscope.cli.tables import print_findings
     from headscope.scale.plan import place

@@ -13,21 +13,28 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _njit: Any = numba.njit  # its annotations know fewer options than it has
-_ALWAYS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# All of it is kept between runs; the functions that others call, too, so that several processes may
+# compile for each other.
+_ALWAYS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
 # Who holds which array is counted at every slice, which takes a quarter of the time of short loops.
 # Functions that make no array can do without: their caller holds all of them.
 _UNCOUNTED: dict[str, Any] = {**_ALWAYS, "_nrt": False}
 
 
 def entry(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """A function that Python calls; compiled on the first call and kept between runs."""
-    compiled: Callable[Arguments, Result] = _njit(function, cache=True, **_UNCOUNTED)
+    """A function that Python calls; compiled on the first call."""
+    compiled: Callable[Arguments, Result] = _njit(function, **_UNCOUNTED)
     return compiled
 
 
 def entry_that_makes_arrays(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """The same, for a function that makes arrays."""
-    compiled: Callable[Arguments, Result] = _njit(function, cache=True, **_ALWAYS)
+    compiled: Callable[Arguments, Result] = _njit(function, **_ALWAYS)
     return compiled
 
 

@@ -92,7 +92,8 @@ def _find_thresholds(text: int, texts: Texts, layer: Layer, scratch: Scratch) ->
         # NaN among them: the text will be refused.
         return
     best = scratch.best[:found]
-    top = kth_largest(best, 1)
+    one: Any = np.int64(1)
+    top = kth_largest(best, one)
     # From the rule that takes most: the next one then looks among those taken alone.
     while wanted > 0:
         threshold = kth_largest(best, wanted)

@@ -26,18 +26,21 @@ def measure_texts(
 ) -> None:
     """Measure the texts from `first_text` on, whose whole products (b h n n) are given."""
     n_texts, heads, _, _ = products.shape
+    beginning: Any = np.int64(
+        0
+    )  # of this type: for the number 0 alone, all would be compiled once more
     for head in range(heads):
         for place in range(n_texts):
             text, tile = first_text + place, products[place, head]
             begin_text(text, head, texts, layer, scratch)
             scratch.floor[0] = likely_taken(tile, text, texts, scratch)
-            _sum_and_sift(tile, 0, text, head, texts, layer, outputs, scratch)
+            _sum_and_sift(tile, beginning, text, head, texts, layer, outputs, scratch)
             if _floor_was_too_high(text, texts, scratch):
                 scratch.floor[0], scratch.filled[0] = -np.inf, 0
-                sift_rows(tile, 0, text, texts, scratch)
+                sift_rows(tile, beginning, text, texts, scratch)
             _finish_first_pass(text, head, texts, layer, outputs, scratch)
             if counts_rows(scratch):
-                count_rows(tile, 0, text, head, texts, layer, outputs, scratch)
+                count_rows(tile, beginning, text, head, texts, layer, outputs, scratch)
                 finish_counts(text, head, texts, outputs, scratch)
 
 

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headscope.compiled.text_pairs import pairs_by_distance
+from headscope.compiled.text_pairs import count_by_distance
 from headscope.kernels.labels import TokenLabels
 
 
@@ -59,16 +59,12 @@ class TextBatch:
 
 def pair_baseline(labels: TokenLabels, counted: Bool[Tensor, "batch token"]) -> PairBaseline:
     """All pairs of each text by distance, with the rates that distance alone explains."""
-    groups = labels.groups.cpu().numpy()
-    tables = [
-        pairs_by_distance(inside, np.ascontiguousarray(groups[:, row]))
-        for row, inside in enumerate(counted.cpu().numpy())
-    ]
-    pairs = np.stack([pairs for pairs, _ in tables])
-    rates = np.stack([together for _, together in tables], axis=1) / np.maximum(pairs, 1)
+    pairs, together = np.zeros(counted.shape), np.zeros(labels.groups.shape)
+    groups = labels.groups.contiguous().cpu().numpy()
+    count_by_distance(counted.contiguous().cpu().numpy(), groups, pairs, together)
     return PairBaseline(
         pairs=torch.from_numpy(pairs).to(counted.device),
-        rates=torch.from_numpy(rates).to(counted.device),
+        rates=torch.from_numpy(together / np.maximum(pairs, 1)).to(counted.device),
     )
 
 

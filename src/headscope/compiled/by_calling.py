@@ -1,0 +1,104 @@
+"""Code compiled by calling it, and kept: what `headscope.compile_ahead` starts.
+
+python -m headscope.compiled.by_calling counts|texts|tiles
+"""
+
+import sys
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from headscope.compile_ahead import Part, mark_as_compiled
+from headscope.compiled import count_pairs, finish_text, measure_heads, text_pairs
+from headscope.compiled.layout import RULE_COLUMNS, Floats, Layer, Outputs, Scratch, Texts
+from headscope.compiled.scratch import new_scratch, padded
+
+
+class TinyTask(NamedTuple):
+    """A text of a few tokens and one head, of the types that kernels hand over."""
+
+    products: Floats
+    texts: Texts
+    layer: Layer
+    outputs: Outputs
+    scratch: Scratch
+
+
+def compile_part(part: Part) -> None:
+    """Compile a part, mostly by calling it; leave a mark that it is done."""
+    task = tiny_task()
+    arguments = (task.texts, task.layer, task.outputs, task.scratch)
+    if part == Part.COUNTS:
+        _compile(count_pairs.count_rows, task.products[0, 0], 0, 0, 0, *arguments)
+        _compile(finish_text.finish_counts, 0, 0, task.texts, task.outputs, task.scratch)
+        _compile(count_pairs.count_candidates, 0, 0, *arguments)
+    elif part == Part.TEXTS:
+        measure_heads.measure_texts(task.products, 0, *arguments)
+        texts, groups = task.texts, task.texts.groups.astype(np.int64)
+        text_pairs.count_by_distance(texts.counted, groups, texts.pair_counts, texts.rates)
+    else:
+        tile = task.products[0, 0]
+        measure_heads.sum_tile(tile, 0, -np.inf, 0, 0, *arguments)
+        measure_heads.sift_tile(tile, 0, 0, 0, *arguments)
+        measure_heads.count_tile(tile, 0, 0, 0, *arguments)
+    mark_as_compiled(part)
+
+
+def _compile(function: Any, *arguments: Any) -> None:
+    """Compile what Python cannot call."""
+    typeof: Any = numba.typeof
+    function.compile(tuple(typeof(argument) for argument in arguments))
+
+
+def tiny_task() -> TinyTask:
+    """Three tokens in single precision, one rule."""
+    n, rules, kinds = 3, 1, 1
+    zeros, none = np.zeros((1, n)), np.zeros((1, n, 0), np.int32)
+    texts = Texts(
+        counted=np.ones((1, n), np.bool_),
+        end_counted=np.full(1, n),
+        has_holes=np.zeros(1, np.bool_),
+        groups=np.zeros((4, 1, n), np.int32),
+        rates=np.zeros((4, 1, n)),
+        pair_counts=zeros,
+        first=np.arange(n)[None],
+        kinds=np.zeros((1, n), np.int64),
+        starts=np.zeros((1, n), np.bool_),
+        permuted_sentences=none,
+        permuted_tokens=none,
+        is_top=np.ones(rules, np.bool_),
+        taken=np.ones((1, rules), np.int64),
+    )
+    layer = Layer(
+        scales=np.ones((1, 1, n), np.float32),
+        sum_scaled=True,
+        sum_own=True,
+        profiles=True,
+        scaled_mass=np.ones((1, 1, n), np.float32),
+        thresholds=np.ones(1, np.float32),
+        rule_values=np.ones(rules, np.float32),
+    )
+    by_distance, sums = np.zeros((1, n)), np.zeros((1, n, padded(n)), np.float32)
+    outputs = Outputs(
+        rules=np.zeros((1, 1, rules, RULE_COLUMNS)),
+        groups=np.zeros((1, 1, 2, 2)),
+        touched=np.zeros((1, 1, 1)),
+        half_distance=np.zeros((1, 1)),
+        block_contrast=np.zeros((1, 1)),
+        own_sums=sums,
+        scaled_sums=sums,
+        aligned_sums=np.zeros((1, 2, 2)),
+        by_distance=by_distance,
+        within_by_distance=by_distance,
+        distances=by_distance,
+        element_kinds=np.zeros((1, kinds)),
+        permuted_sentences=np.zeros((1, 0), np.int32),
+        permuted_tokens=np.zeros((1, 0), np.int32),
+    )
+    products = np.eye(n, dtype=np.float32)[None, None]
+    return TinyTask(products, texts, layer, outputs, new_scratch(texts, layer))
+
+
+if __name__ == "__main__":
+    compile_part(Part(sys.argv[1]))

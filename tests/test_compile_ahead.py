@@ -1,0 +1,93 @@
+"""What is compiled ahead is what runs use, and it is compiled once."""
+
+import os
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+
+from headscope import compile_ahead
+from headscope.compile_ahead import Part
+from headscope.compiled.by_calling import tiny_task
+from headscope.kernels import fused
+from headscope.kernels.fused import fused_statistics
+from headscope.settings import Settings
+from tests.kernels.random_layers import padded_batch, random_layer, random_text
+
+
+class Called(Exception):
+    """Carries what compiled code was called with."""
+
+
+@pytest.fixture
+def fresh(monkeypatch, tmp_path):
+    """A machine on which nothing is compiled, and no process was started."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(compile_ahead, "_running", {})
+    return tmp_path
+
+
+@pytest.mark.parametrize("minimal", [True, False])
+@pytest.mark.parametrize("tiled", [False, True], ids=["texts", "tiles"])
+def test_a_run_hands_over_the_types_that_are_compiled_ahead(minimal, tiled, monkeypatch):
+    def caught(*arguments):
+        raise Called(arguments)
+
+    if tiled:
+        monkeypatch.setattr(fused, "TILE_NUMBERS", 0)
+    for name in ("measure_texts", "sum_tile"):
+        monkeypatch.setattr(fused.compiled, name, caught)
+    rng = np.random.default_rng(0)
+    texts = [random_text(rng, n) for n in (12, 9)]
+    settings = Settings(window_tokens=16, minimal=minimal)
+    z, attention = random_layer(rng, texts)
+    mass = attention.sum(-2).float()
+    batch = padded_batch(texts, settings)
+    with pytest.raises(Called) as raised:
+        fused_statistics(z.float(), mass, batch, causal=False, settings=settings)
+    task = tiny_task()
+    known = (task.texts, task.layer, task.outputs, task.scratch)
+    for ours, compiled in zip(raised.value.args[0][-4:], known, strict=True):
+        for field in compiled._fields:
+            pair = (numba.typeof(getattr(ours, field)), numba.typeof(getattr(compiled, field)))
+            assert pair[0] == pair[1], field
+    products = raised.value.args[0][0]
+    assert products.dtype == task.products.dtype
+    assert products.flags.c_contiguous
+
+
+def test_what_is_compiled_is_not_compiled_again(fresh):
+    command = [sys.executable, "-m", "headscope.compiled.by_calling", Part.COUNTS]
+    subprocess.run(command, check=True, env={**os.environ, "XDG_CACHE_HOME": str(fresh)})
+    kept = list(fresh.rglob("count_pairs.count_rows-*.nbc"))
+    assert len(kept) == 1
+    for part in (Part.TEXTS, Part.TILES):
+        compile_ahead.mark_as_compiled(part)
+    compile_ahead.compile_ahead(window_tokens=4096)
+    assert not compile_ahead.is_compiling()
+    assert not compile_ahead._running
+
+
+def test_tiles_are_compiled_for_long_windows_alone(fresh, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    compile_ahead.compile_ahead(window_tokens=128)
+    assert set(compile_ahead._running) == {Part.COUNTS, Part.TEXTS}
+    compile_ahead.compile_ahead(window_tokens=512)
+    assert set(compile_ahead._running) == set(Part)
+    compile_ahead.wait_until_compiled()
+    assert not compile_ahead.is_compiling()
+
+
+def test_where_no_process_can_be_started_code_is_compiled_later(fresh, monkeypatch):
+    monkeypatch.setattr(sys, "executable", str(fresh / "nothing"))
+    compile_ahead.compile_ahead(window_tokens=128)
+    compile_ahead.wait_until_compiled()
+    assert not compile_ahead._running
+
+
+def test_where_no_code_can_be_kept_nothing_is_compiled_ahead(fresh, monkeypatch):
+    (fresh / "headscope").write_text("a file where a folder should be")
+    compile_ahead.compile_ahead(window_tokens=128)
+    assert not compile_ahead._running
