@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64
 from numpy.typing import NDArray
+from scipy.linalg import toeplitz
 
 from headscope.compiled.best_cuts import cheapest_segments
 from headscope.errors import SettingsError
@@ -54,7 +55,7 @@ class TopicSettings:
 
     n_segments: int | None = None
     """How many there are; None finds out."""
-    permutations: int = 20
+    permutations: int = 50
     """How often the sentences are shuffled to learn what cuts gain where there are no topics."""
     seed: int = 0
 
@@ -154,8 +155,10 @@ def _costs(
     sums[1:, 1:] = pairs.cumsum(0).cumsum(1)
     corner = np.diag(sums)
     inside = corner[None, :] + corner[:, None] - sums - sums.T
-    sizes = np.arange(n + 1)[None, :] - np.arange(n + 1)[:, None]
-    return np.where(sizes >= fewest, -inside / np.maximum(sizes, 1) ** _SIZE_POWER, np.inf)
+    # A power for each size, not for each pair of edges: this is done for every shuffle.
+    powers = toeplitz(np.maximum(np.arange(n + 1), 1) ** _SIZE_POWER)
+    too_short = np.tri(n + 1, k=fewest - 1, dtype=bool)
+    return np.where(too_short, np.inf, -inside / powers)
 
 
 def _least_by_chance(
