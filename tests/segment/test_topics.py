@@ -104,17 +104,33 @@ def test_planted_segments_and_their_number_are_found():
         assert topics_of(vectors) == [6, 15, 20, 28]
 
 
-@pytest.mark.parametrize(("noise", "seed"), [(0.8, 6), (1.2, 24)])
-def test_a_cut_that_gains_hardly_more_than_chance_is_not_made(noise, seed):
-    """Segments whose halves differ: here a cut between halves gains more, by less than 0.05."""
+def halved_segments(seed):
+    """Vectors of four segments of eight sentences whose halves differ, too."""
     rng = np.random.default_rng(seed)
     halves = []
     for _ in range(4):
         direction = rng.normal(size=20)
         for _ in range(2):
             own = direction + rng.normal(size=20)
-            halves.append(own + noise * rng.normal(size=(4, 20)))
-    assert topics_of(np.concatenate(halves)) == [8, 16, 24]
+            halves.append(own + rng.normal(size=(4, 20)))
+    return np.concatenate(halves)
+
+
+@pytest.mark.parametrize("seed", [1, 15, 28])
+def test_the_number_gains_most_over_shuffled_sentences_less_a_little_a_cut(seed):
+    """By the definition, pair by pair, in texts where the little changes the number."""
+    vectors, nothing = halved_segments(seed), np.zeros((32, 32))
+    rng = np.random.default_rng(0)
+    kept = []
+    for order in [np.arange(32), *(rng.permutation(32) for _ in range(5))]:
+        cuts = [find_topics(vectors[order], nothing, TopicSettings(k)) for k in range(1, 11)]
+        kept.append([belonging(vectors[order], nothing, some) for some in cuts])
+    gains = np.array(kept) - np.array(kept)[:, :1]
+    over_chance = gains[0] - gains[1:].mean(0)
+    n_cuts = int(np.argmax(over_chance - 0.05 * np.arange(10)))
+    assert n_cuts != np.argmax(over_chance)
+    found = find_topics(vectors, nothing, TopicSettings(permutations=5))
+    assert found == find_topics(vectors, nothing, TopicSettings(n_cuts + 1))
 
 
 def test_shared_words_hold_sentences_together():
