@@ -4,44 +4,34 @@ python -m headscope.compiled.by_calling counts|texts|tiles
 """
 
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
 
 from headscope.compile_ahead import Part, mark_as_compiled
 from headscope.compiled import count_pairs, finish_text, measure_heads, text_pairs
-from headscope.compiled.layout import RULE_COLUMNS, Floats, Layer, Outputs, Scratch, Texts
+from headscope.compiled.layout import RULE_COLUMNS, Layer, Outputs, Task, Texts
 from headscope.compiled.scratch import new_scratch, padded
-
-
-class TinyTask(NamedTuple):
-    """A text of a few tokens and one head, of the types that kernels hand over."""
-
-    products: Floats
-    texts: Texts
-    layer: Layer
-    outputs: Outputs
-    scratch: Scratch
 
 
 def compile_part(part: Part) -> None:
     """Compile a part, mostly by calling it; leave a mark that it is done."""
     task = tiny_task()
-    arguments = (task.texts, task.layer, task.outputs, task.scratch)
+    products = np.eye(task.texts.counted.shape[1], dtype=np.float32)[None, None]
+    tile = products[0, 0]
     if part == Part.COUNTS:
-        _compile(count_pairs.count_rows, task.products[0, 0], 0, 0, 0, *arguments)
-        _compile(finish_text.finish_counts, 0, 0, task.texts, task.outputs, task.scratch)
-        _compile(count_pairs.count_candidates, 0, 0, *arguments)
+        _compile(count_pairs.count_rows, tile, 0, 0, 0, task)
+        _compile(finish_text.finish_counts, 0, 0, task)
+        _compile(count_pairs.count_candidates, 0, 0, task)
     elif part == Part.TEXTS:
-        measure_heads.measure_texts(task.products, 0, *arguments)
+        measure_heads.measure_texts(products, 0, task)
         texts, groups = task.texts, task.texts.groups.astype(np.int64)
         text_pairs.count_by_distance(texts.counted, groups, texts.pair_counts, texts.rates)
     else:
-        tile = task.products[0, 0]
-        measure_heads.sum_tile(tile, 0, -np.inf, 0, 0, *arguments)
-        measure_heads.sift_tile(tile, 0, 0, 0, *arguments)
-        measure_heads.count_tile(tile, 0, 0, 0, *arguments)
+        measure_heads.sum_tile(tile, 0, -np.inf, 0, 0, task)
+        measure_heads.sift_tile(tile, 0, 0, 0, task)
+        measure_heads.count_tile(tile, 0, 0, 0, task)
     mark_as_compiled(part)
 
 
@@ -51,8 +41,8 @@ def _compile(function: Any, *arguments: Any) -> None:
     function.compile(tuple(typeof(argument) for argument in arguments))
 
 
-def tiny_task() -> TinyTask:
-    """Three tokens in single precision, one rule."""
+def tiny_task() -> Task:
+    """A text of three tokens and one head, of the types that kernels hand over."""
     n, rules, kinds = 3, 1, 1
     zeros, none = np.zeros((1, n)), np.zeros((1, n, 0), np.int32)
     texts = Texts(
@@ -96,8 +86,7 @@ def tiny_task() -> TinyTask:
         permuted_sentences=np.zeros((1, 0), np.int32),
         permuted_tokens=np.zeros((1, 0), np.int32),
     )
-    products = np.eye(n, dtype=np.float32)[None, None]
-    return TinyTask(products, texts, layer, outputs, new_scratch(texts, layer))
+    return Task(texts, layer, outputs, new_scratch(texts, layer))
 
 
 if __name__ == "__main__":

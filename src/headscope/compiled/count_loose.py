@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from headscope.compiled.decorators import inner
-from headscope.compiled.layout import BLOCK, Floats, Ints, Scratch, Texts
+from headscope.compiled.layout import BLOCK, LOOSE_AT_ONCE, Floats, Ints, Scratch, Texts
 from headscope.compiled.plain_loops import fill
 from headscope.compiled.read_line import read_line
 
-LOOSE_AT_ONCE = 4
-"""Rules that share a number."""
 _ROWS = 255
 """A row adds at most 1 to a distance or to a token: after so many, bytes are full."""
 _COLUMNS = 240

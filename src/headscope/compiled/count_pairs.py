@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from headscope.compiled.count_loose import LOOSE_AT_ONCE, count_loose
+from headscope.compiled.count_loose import count_loose
 from headscope.compiled.decorators import inner
-from headscope.compiled.layout import Floats, Ints, Layer, Outputs, Scratch, Texts
+from headscope.compiled.layout import LOOSE_AT_ONCE, Floats, Ints, Scratch, Task
 from headscope.compiled.plain_loops import fill
 from headscope.compiled.read_line import read_line
 from headscope.compiled.sift_rows import keep_from, sift_line
@@ -40,31 +40,22 @@ def counts_rows(scratch: Scratch) -> Any:
 
 
 @inner
-def count_candidates(
-    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
-) -> None:
+def count_candidates(text: int, head: int, task: Task) -> None:
     """Count what the rules that are not loose take, if all that they take are candidates."""
+    scratch = task.scratch
     if scratch.own_is_below[0]:
         return
     keep_from(scratch.rule_thresholds[scratch.lowest_first[scratch.loose[0]]], scratch)
-    _count(text, head, texts, layer, outputs, scratch)
+    _count(text, head, task)
 
 
 @inner
-def count_rows(
-    tile: Floats,
-    first_row: int,
-    text: int,
-    head: int,
-    texts: Texts,
-    layer: Layer,
-    outputs: Outputs,
-    scratch: Scratch,
-) -> None:
+def count_rows(tile: Floats, first_row: int, text: int, head: int, task: Task) -> None:
     """Count what is left to count of the rows from `first_row` on.
 
     `tile` holds the run's similarities, its first column being token `first_row`.
     """
+    texts, scratch = task.texts, task.scratch
     for first in range(0, scratch.loose[0], LOOSE_AT_ONCE):
         count_loose(tile, first_row, first, text, texts, scratch)
     if not scratch.own_is_below[0]:
@@ -82,17 +73,16 @@ def count_rows(
         filled = sift_line(line, begin, i, floor, candidates, rows, columns, filled)
         if filled > room:
             scratch.filled[0] = filled
-            _count(text, head, texts, layer, outputs, scratch)
+            _count(text, head, task)
             filled = 0
     scratch.filled[0] = filled
-    _count(text, head, texts, layer, outputs, scratch)
+    _count(text, head, task)
 
 
 @inner
-def _count(
-    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
-) -> None:
+def _count(text: int, head: int, task: Task) -> None:
     """Count the candidates."""
+    scratch = task.scratch
     found = scratch.filled[0]
     classes, values = scratch.candidate_classes[:found], scratch.candidates[:found]
     rows, columns = scratch.candidate_rows, scratch.candidate_columns
@@ -117,14 +107,13 @@ def _count(
             for field in range(3):
                 part = (labels[taken_by] >> field * _FIELD) & ((1 << _FIELD) - 1)
                 scratch.class_counts[taken_by, field] += part
-    _measure_own(text, head, texts, layer, outputs, scratch)
+    _measure_own(text, head, task)
 
 
 @inner
-def _measure_own(
-    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
-) -> None:
+def _measure_own(text: int, head: int, task: Task) -> None:
     """What is measured for the pairs of the run's own rule alone."""
+    texts, layer, outputs, scratch = task
     values, own = scratch.candidates, scratch.rule_thresholds[0]
     rows, columns = scratch.candidate_rows, scratch.candidate_columns
     word, lemma, kinds = texts.groups[2, text], texts.groups[3, text], texts.kinds[text]

@@ -19,9 +19,8 @@ from headscope.compiled.layout import (
     TOKEN_PAIRS,
     Doubles,
     Ints,
-    Layer,
     Outputs,
-    Scratch,
+    Task,
     Texts,
 )
 from headscope.compiled.plain_loops import add, copy, fill, total
@@ -30,8 +29,9 @@ from headscope.compiled.sift_rows import most_taken
 
 
 @inner
-def begin_text(text: int, head: int, texts: Texts, layer: Layer, scratch: Scratch) -> None:
+def begin_text(text: int, head: int, task: Task) -> None:
     """Forget the text before."""
+    texts, layer, scratch = task.texts, task.layer, task.scratch
     n = texts.counted.shape[1]
     _own_group_for_the_rest(texts.groups[0, text], scratch.sentences)
     _own_group_for_the_rest(texts.groups[1, text], scratch.tokens)
@@ -61,13 +61,12 @@ def _own_group_for_the_rest(groups: Ints, target: Ints) -> None:
 
 
 @inner
-def finish_sums(
-    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
-) -> None:
+def finish_sums(text: int, head: int, task: Task) -> None:
     """After the sums: the text's profile, and the smallest similarity that each rule takes."""
-    if layer.profiles:
-        _finish_profile(text, head, texts, outputs, scratch)
-    _find_thresholds(text, texts, layer, scratch)
+    scratch = task.scratch
+    if task.layer.profiles:
+        _finish_profile(text, head, task)
+    _find_thresholds(text, task)
     # Few and nearly sorted: by insertion.
     thresholds, order = scratch.rule_thresholds, scratch.lowest_first
     for rule in range(len(order)):
@@ -80,8 +79,9 @@ def finish_sums(
 
 
 @inner
-def _find_thresholds(text: int, texts: Texts, layer: Layer, scratch: Scratch) -> None:
+def _find_thresholds(text: int, task: Task) -> None:
     """The smallest similarity that each rule takes; infinity where it takes nothing."""
+    texts, scratch = task.texts, task.scratch
     thresholds, taken = scratch.rule_thresholds, texts.taken[text]
     fill(thresholds, np.inf)
     if scratch.filled[0] == 0:
@@ -106,7 +106,7 @@ def _find_thresholds(text: int, texts: Texts, layer: Layer, scratch: Scratch) ->
         best, wanted = best[: drop_below(best, threshold)], fewer
     for rule in range(len(thresholds)):
         if not texts.is_top[rule] and top > 0:
-            thresholds[rule] = top * layer.rule_values[rule]
+            thresholds[rule] = top * task.layer.rule_values[rule]
 
 
 @inner
@@ -116,8 +116,9 @@ def _pairs_inside(text: int, distance: int, texts: Texts) -> Any:
 
 
 @inner
-def _finish_profile(text: int, head: int, texts: Texts, outputs: Outputs, scratch: Scratch) -> None:
+def _finish_profile(text: int, head: int, task: Task) -> None:
     """Add a text's sums by distance to those of the others."""
+    texts, outputs, scratch = task.texts, task.outputs, task.scratch
     n = texts.counted.shape[1]
     profile = scratch.profile[:, BLOCK : BLOCK + n]
     _measure_profile(profile, scratch.squares[0], text, head, texts, outputs)
@@ -164,8 +165,9 @@ def _measure_profile(
 
 
 @inner
-def finish_counts(text: int, head: int, texts: Texts, outputs: Outputs, scratch: Scratch) -> None:
+def finish_counts(text: int, head: int, task: Task) -> None:
     """After the counts: the row of each rule."""
+    texts, outputs, scratch = task.texts, task.outputs, task.scratch
     last = len(scratch.lowest_first) - 1
     for place in range(last, -1, -1):
         distances, elements = scratch.class_distances[place], scratch.class_elements[place]

@@ -23,6 +23,10 @@ BLOCK = 16
 """Rows are padded to multiples of this: two vectors of eight numbers, or four of four."""
 
 
+LOOSE_AT_ONCE = 4
+"""Loose rules counted in one pass: a byte of a number each."""
+
+
 SAMPLE = 1024
 """About so many pairs of a text are looked at to guess how large the largest are."""
 
@@ -102,10 +106,19 @@ class Scratch(NamedTuple):
     lowest_first: Ints  # r: rules by threshold
     loose: Ints  # 1: how many of the lowest rules are counted by themselves
     own_is_below: Truths  # 1: whether the run's own rule takes pairs that are no candidates
-    loose_thresholds: Floats  # 4
+    loose_thresholds: Floats  # LOOSE_AT_ONCE
     loose_distances: Ints  # BLOCK + w: counts of loose rules, a byte each, by BLOCK + distance
     loose_elements: Ints  # w: the same by token
     class_distances: Ints  # r n
     class_elements: Ints  # r n
     class_labels: Ints  # r: three counts in one number
     class_counts: Ints  # r (sentence, token, mask)
+
+
+class Task(NamedTuple):
+    """All that the pass reads and writes."""
+
+    texts: Texts
+    layer: Layer
+    outputs: Outputs
+    scratch: Scratch

@@ -10,122 +10,80 @@ import numpy as np
 from headscope.compiled.count_pairs import count_candidates, count_rows, counts_rows
 from headscope.compiled.decorators import entry, inlined
 from headscope.compiled.finish_text import begin_text, finish_counts, finish_sums
-from headscope.compiled.layout import Floats, Layer, Outputs, Scratch, Texts
+from headscope.compiled.layout import Floats, Scratch, Task, Texts
 from headscope.compiled.sift_rows import likely_taken, most_taken, sift_rows
 from headscope.compiled.sum_rows import sum_around_boundaries, sum_rows
 
 
 @entry
-def measure_texts(
-    products: Floats,
-    first_text: int,
-    texts: Texts,
-    layer: Layer,
-    outputs: Outputs,
-    scratch: Scratch,
-) -> None:
+def measure_texts(products: Floats, first_text: int, task: Task) -> None:
     """Measure the texts from `first_text` on, whose whole products (b h n n) are given."""
+    texts, scratch = task.texts, task.scratch
     n_texts, heads, _, _ = products.shape
-    beginning: Any = np.int64(
-        0
-    )  # of this type: for the number 0 alone, all would be compiled once more
+    # A number 0 would have functions compiled for it alone.
+    beginning: Any = np.int64(0)
     for head in range(heads):
         for place in range(n_texts):
             text, tile = first_text + place, products[place, head]
-            begin_text(text, head, texts, layer, scratch)
+            begin_text(text, head, task)
             scratch.floor[0] = likely_taken(tile, text, texts, scratch)
-            _sum_and_sift(tile, beginning, text, head, texts, layer, outputs, scratch)
+            _sum_and_sift(tile, beginning, text, head, task)
             if _floor_was_too_high(text, texts, scratch):
                 scratch.floor[0], scratch.filled[0] = -np.inf, 0
                 sift_rows(tile, beginning, text, texts, scratch)
-            _finish_first_pass(text, head, texts, layer, outputs, scratch)
+            _finish_first_pass(text, head, task)
             if counts_rows(scratch):
-                count_rows(tile, beginning, text, head, texts, layer, outputs, scratch)
-                finish_counts(text, head, texts, outputs, scratch)
+                count_rows(tile, beginning, text, head, task)
+                finish_counts(text, head, task)
 
 
 @entry
-def sum_tile(
-    tile: Floats,
-    first_row: int,
-    guess: float,
-    text: int,
-    head: int,
-    texts: Texts,
-    layer: Layer,
-    outputs: Outputs,
-    scratch: Scratch,
-) -> bool:
+def sum_tile(tile: Floats, first_row: int, guess: float, text: int, head: int, task: Task) -> bool:
     """For long texts, first: sum the rows from `first_row` on, in order, to the text's end.
 
     `guess` is a similarity that, probably, as many pairs reach as any rule takes. False if not: the
     rows must be sifted again.
     """
+    texts, scratch = task.texts, task.scratch
     if first_row == 0:
-        begin_text(text, head, texts, layer, scratch)
+        begin_text(text, head, task)
         scratch.floor[0] = guess
-    _sum_and_sift(tile, first_row, text, head, texts, layer, outputs, scratch)
+    _sum_and_sift(tile, first_row, text, head, task)
     if first_row + len(tile) < texts.end_counted[text]:
         return True
     if _floor_was_too_high(text, texts, scratch):
         return False
-    _finish_first_pass(text, head, texts, layer, outputs, scratch)
+    _finish_first_pass(text, head, task)
     return True
 
 
 @entry
-def sift_tile(
-    tile: Floats,
-    first_row: int,
-    text: int,
-    head: int,
-    texts: Texts,
-    layer: Layer,
-    outputs: Outputs,
-    scratch: Scratch,
-) -> None:
+def sift_tile(tile: Floats, first_row: int, text: int, head: int, task: Task) -> None:
     """For long texts, after a wrong guess: sift the rows from `first_row` on, in order."""
+    texts, scratch = task.texts, task.scratch
     if first_row == 0:
         scratch.floor[0], scratch.filled[0] = -np.inf, 0
     sift_rows(tile, first_row, text, texts, scratch)
     if first_row + len(tile) >= texts.end_counted[text]:
-        _finish_first_pass(text, head, texts, layer, outputs, scratch)
+        _finish_first_pass(text, head, task)
 
 
 @entry
-def count_tile(
-    tile: Floats,
-    first_row: int,
-    text: int,
-    head: int,
-    texts: Texts,
-    layer: Layer,
-    outputs: Outputs,
-    scratch: Scratch,
-) -> None:
+def count_tile(tile: Floats, first_row: int, text: int, head: int, task: Task) -> None:
     """For long texts, second: count pairs in the rows from `first_row` on, in order.
 
     Only where `counts_rows` says that there are rules that need it.
     """
-    count_rows(tile, first_row, text, head, texts, layer, outputs, scratch)
-    if first_row + len(tile) >= texts.end_counted[text]:
-        finish_counts(text, head, texts, outputs, scratch)
+    count_rows(tile, first_row, text, head, task)
+    if first_row + len(tile) >= task.texts.end_counted[text]:
+        finish_counts(text, head, task)
 
 
 @inlined
-def _sum_and_sift(
-    tile: Floats,
-    first_row: int,
-    text: int,
-    head: int,
-    texts: Texts,
-    layer: Layer,
-    outputs: Outputs,
-    scratch: Scratch,
-) -> None:
-    sum_rows(tile, first_row, text, head, texts, layer, outputs, scratch)
-    sum_around_boundaries(tile, first_row, text, head, texts, outputs)
-    sift_rows(tile, first_row, text, texts, scratch)
+def _sum_and_sift(tile: Floats, first_row: int, text: int, head: int, task: Task) -> None:
+    sum_rows(tile, first_row, text, head, task)
+    sum_around_boundaries(tile, first_row, text, head, task.texts, task.outputs)
+    sift_rows(tile, first_row, text, task.texts, task.scratch)
 
 
 @inlined
@@ -134,11 +92,9 @@ def _floor_was_too_high(text: int, texts: Texts, scratch: Scratch) -> Any:
 
 
 @inlined
-def _finish_first_pass(
-    text: int, head: int, texts: Texts, layer: Layer, outputs: Outputs, scratch: Scratch
-) -> None:
+def _finish_first_pass(text: int, head: int, task: Task) -> None:
     """Count what is known already, and be done if that is all."""
-    finish_sums(text, head, texts, layer, outputs, scratch)
-    count_candidates(text, head, texts, layer, outputs, scratch)
-    if not counts_rows(scratch):
-        finish_counts(text, head, texts, outputs, scratch)
+    finish_sums(text, head, task)
+    count_candidates(text, head, task)
+    if not counts_rows(task.scratch):
+        finish_counts(text, head, task)

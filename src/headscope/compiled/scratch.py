@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.compiled.layout import BLOCK, SAMPLE, Layer, Scratch, Texts
+from headscope.compiled.layout import BLOCK, LOOSE_AT_ONCE, SAMPLE, Layer, Scratch, Texts
 
 _SHORT = 256
 """Up to so many tokens, all similarities of a text are kept at once."""
@@ -45,7 +45,7 @@ def new_scratch(texts: Texts, layer: Layer) -> Scratch:
         lowest_first=np.zeros(rules, np.int64),
         loose=np.zeros(1, np.int64),
         own_is_below=np.zeros(1, np.bool_),
-        loose_thresholds=np.zeros(4, kind),
+        loose_thresholds=np.zeros(LOOSE_AT_ONCE, kind),
         loose_distances=np.zeros(width + BLOCK, np.uint32),
         loose_elements=np.zeros(width, np.uint32),
         class_distances=np.zeros((rules, n), np.int32),

@@ -14,9 +14,8 @@ from headscope.compiled.layout import (
     Doubles,
     Floats,
     Ints,
-    Layer,
     Outputs,
-    Scratch,
+    Task,
     Texts,
     Truths,
 )
@@ -25,20 +24,12 @@ from headscope.compiled.read_line import clear_holes, read_line
 
 
 @inner
-def sum_rows(
-    tile: Floats,
-    first_row: int,
-    text: int,
-    head: int,
-    texts: Texts,
-    layer: Layer,
-    outputs: Outputs,
-    scratch: Scratch,
-) -> None:
+def sum_rows(tile: Floats, first_row: int, text: int, head: int, task: Task) -> None:
     """Add the rows from `first_row` on to all sums.
 
     `tile` holds similarities, its first column being token `first_row`.
     """
+    texts, layer, outputs, scratch = task
     end, counted, has_holes = texts.end_counted[text], texts.counted[text], texts.has_holes[text]
     sentences, scales = scratch.sentences, scratch.scales
     own_sums, scaled_sums = outputs.own_sums[head], outputs.scaled_sums[head]

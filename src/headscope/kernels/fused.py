@@ -27,6 +27,7 @@ from headscope.compiled.layout import (
     TOKEN_PAIRS,
     Layer,
     Outputs,
+    Task,
     Texts,
 )
 from headscope.compiled.scratch import new_scratch, padded
@@ -122,14 +123,14 @@ def _measure(
         )
         return
     products = vectors.new_empty(together, heads, n, n)
-    scratch = new_scratch(texts, layer)
+    task = Task(texts, layer, outputs, new_scratch(texts, layer))
     for first in range(0, n_texts, together):
         some = vectors[first : first + together]
         # One text at a time: then no operand has to be copied first.
         for text, product in zip(some, products, strict=False):
             torch.bmm(text, text.mT, out=product)
         measured = products[: len(some)].numpy()
-        compiled.measure_texts(measured, first, texts, layer, outputs, scratch)
+        compiled.measure_texts(measured, first, task)
 
 
 def _measure_in_tiles(
@@ -139,7 +140,7 @@ def _measure_in_tiles(
     layer: Layer,
     outputs: Outputs,
 ) -> None:
-    scratch = new_scratch(texts, layer)
+    task = Task(texts, layer, outputs, new_scratch(texts, layer))
     room = vectors.new_empty(max(BAND_NUMBERS, vectors.shape[2]))
     for head in heads:
         for text in range(len(vectors)):
@@ -147,16 +148,15 @@ def _measure_in_tiles(
             written = vectors[text, head, :end]
             most = int(texts.taken[text, texts.is_top].max(initial=0))
             guess = _likely_taken(written, most)
-            arguments = (text, head, texts, layer, outputs, scratch)
             right = True
             for row, tile in _tiles(written, room):
-                right &= compiled.sum_tile(tile, row, guess, *arguments)
+                right &= compiled.sum_tile(tile, row, guess, text, head, task)
             if not right:
                 for row, tile in _tiles(written, room):
-                    compiled.sift_tile(tile, row, *arguments)
-            if scratch.loose[0] or scratch.own_is_below[0]:
+                    compiled.sift_tile(tile, row, text, head, task)
+            if task.scratch.loose[0] or task.scratch.own_is_below[0]:
                 for row, tile in _tiles(written, room):
-                    compiled.count_tile(tile, row, *arguments)
+                    compiled.count_tile(tile, row, text, head, task)
 
 
 def _likely_taken(vectors: Float[Tensor, "token d_head"], taken: int) -> float:
