@@ -27,14 +27,15 @@ def measure_here(
     """Measure some shards in this process, one by one; `bars` is told of every text."""
     for number in numbers:
         begun = time.monotonic()
-        shard = measure_shard(run, model, sites, number, on_texts=bars.advance)
+        # Not the shard itself: it would be held while the next one is measured.
+        left_out = measure_shard(run, model, sites, number, on_texts=bars.advance).left_out
         bars.note(
             "shard",
             number=number,
             texts=run.manifest.corpus.shard_texts[number],
             seconds=time.monotonic() - begun,
         )
-        say_left_out(shard.left_out, bars)
+        say_left_out(left_out, bars)
 
 
 def missing_shards(run: Run, bars: Progress) -> list[int]:
