@@ -7,6 +7,7 @@ module.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -62,18 +63,12 @@ def is_plain(
     """Whether a family's function, called for this module, computes plain attention."""
     verdicts = _verdicts.setdefault(module, {})
     if query.dtype not in verdicts:
-        verdicts[query.dtype] = _try(eager, module, query, key, value, options)
+        given = partial(eager, module, **options)
+        verdicts[query.dtype] = _try(given, query, key, value, scaling_of(query, options))
     return verdicts[query.dtype]
 
 
-def _try(
-    eager: Eager,
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    options: Mapping[str, Any],
-) -> bool:
+def _try(eager: Eager, query: Tensor, key: Tensor, value: Tensor, scaling: float) -> bool:
     """Both on the same random numbers, on which caps, sinks and biases make a difference."""
     tolerance = _TOLERANCE.get(query.dtype)
     if tolerance is None or query.shape[1] % key.shape[1]:
@@ -83,7 +78,7 @@ def _try(
     def random(like: Tensor, *shape: int) -> Tensor:
         return torch.randn(shape, generator=generator, dtype=like.dtype).to(like.device)
 
-    scaling, (_, heads, _, width) = scaling_of(query, options), query.shape
+    _, heads, _, width = query.shape
     # Scores of about 10: a cap on scores changes those.
     spread = (10 / (scaling * width**0.5)) ** 0.5
     queries = random(query, 2, heads, _QUERIES, width) * spread
@@ -93,7 +88,7 @@ def _try(
     room = query.new_empty(2 * heads * _QUERIES * _KEYS)
     ours = plain_attention(queries, keys, values, mask, scaling, room)
     try:
-        theirs = eager(module, queries, keys, values, mask, **options)
+        theirs = eager(queries, keys, values, mask)
         return all(
             one.shape == other.shape and bool((one - other).norm() <= tolerance * other.norm())
             for one, other in zip(ours, theirs, strict=True)
