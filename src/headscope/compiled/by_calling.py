@@ -11,6 +11,7 @@ import numpy as np
 
 from headscope.compile_ahead import Part, mark_as_compiled
 from headscope.compiled import count_pairs, finish_text, measure_heads, text_pairs
+from headscope.compiled.add_triangles import add_triangles
 from headscope.compiled.layout import RULE_COLUMNS, Layer, Outputs, Task, Texts
 from headscope.compiled.scratch import new_scratch, padded
 
@@ -28,6 +29,8 @@ def compile_part(part: Part) -> None:
         measure_heads.measure_texts(products, 0, task)
         texts, groups = task.texts, task.texts.groups.astype(np.int64)
         text_pairs.count_by_distance(texts.counted, groups, texts.pair_counts, texts.rates)
+        for kind in (np.float32, np.float64):
+            add_triangles(np.zeros((1, 2, 2), kind), np.zeros((1, 3)))
     else:
         measure_heads.sum_tile(tile, 0, -np.inf, 0, 0, task)
         measure_heads.sift_tile(tile, 0, 0, 0, task)

@@ -14,8 +14,7 @@ from headscope.compiled.count_loose import count_loose
 from headscope.compiled.decorators import inner
 from headscope.compiled.layout import LOOSE_AT_ONCE, Floats, Ints, Scratch, Task
 from headscope.compiled.plain_loops import fill
-from headscope.compiled.read_line import read_line
-from headscope.compiled.sift_rows import keep_from, sift_line
+from headscope.compiled.sift_rows import keep_from, sift_until_full
 
 _FIELD = 21
 """Three counts in one number, of so many bits each: more than pairs are counted at once."""
@@ -60,23 +59,12 @@ def count_rows(tile: Floats, first_row: int, text: int, head: int, task: Task) -
         count_loose(tile, first_row, first, text, texts, scratch)
     if not scratch.own_is_below[0]:
         return
-    end, counted = texts.end_counted[text], texts.counted[text]
-    candidates, line = scratch.candidates, scratch.line
-    rows, columns = scratch.candidate_rows, scratch.candidate_columns
-    room, filled = len(candidates) - len(line), 0
     floor = scratch.rule_thresholds[scratch.lowest_first[scratch.loose[0]]]
-    for place in range(tile.shape[0]):
-        i = first_row + place
-        if i >= end or not counted[i]:
-            continue
-        begin = read_line(tile, place, first_row, end, counted, texts.has_holes[text], line)
-        filled = sift_line(line, begin, i, floor, candidates, rows, columns, filled)
-        if filled > room:
-            scratch.filled[0] = filled
-            _count(text, head, task)
-            filled = 0
-    scratch.filled[0] = filled
-    _count(text, head, task)
+    place: Any = np.int64(0)
+    while place < len(tile):
+        scratch.filled[0] = 0
+        place = sift_until_full(tile, place, first_row, floor, text, texts, scratch)
+        _count(text, head, task)
 
 
 @inner

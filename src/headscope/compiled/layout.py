@@ -27,7 +27,7 @@ LOOSE_AT_ONCE = 4
 """Loose rules counted in one pass: a byte of a number each."""
 
 
-SAMPLE = 1024
+SAMPLE = 512
 """About so many pairs of a text are looked at to guess how large the largest are."""
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from headscope.compiled.decorators import entry, inner, inner_without_nan
 
 _MOST_GUESSES = 40
+_FEW = 4
 
 
 @entry
@@ -51,21 +52,26 @@ def reached_by(values: NDArray[np.floating], k: int) -> Any:
 def kth_largest(values: NDArray[np.floating], k: int) -> Any:
     """The k-th largest of some values.
 
-    Halves the range until no number is left in it: each time the compiler counts eight values at
-    once, where comparing one by one would take branches that nobody foresees.
+    Halves the range until few values are left in it, then goes down from one to the next: each time
+    the compiler looks at eight values at once, where comparing one by one would take branches that
+    nobody foresees.
     """
     floor, beyond = _least_and_most(values)
-    if k == 1 or _count_from(values, beyond) >= k:
-        return beyond
+    above_floor, above_beyond = len(values), _count_from(values, beyond)
     half: Any = np.float32(0.5)  # keeps single precision single
-    while True:
+    while above_beyond < k and above_floor > above_beyond + _FEW:
         middle = half * floor + half * beyond
         if not floor < middle < beyond:
             return floor
-        if _count_from(values, middle) >= k:
-            floor = middle
+        above = _count_from(values, middle)
+        if above >= k:
+            floor, above_floor = middle, above
         else:
-            beyond = middle
+            beyond, above_beyond = middle, above
+    while above_beyond < k:
+        beyond = _largest_below(values, beyond, floor)
+        above_beyond = _count_from(values, beyond)
+    return beyond
 
 
 @entry
@@ -81,6 +87,15 @@ def _least_and_most(values: NDArray[np.floating]) -> tuple[float, float]:
         low = min(low, values[index])
         high = max(high, values[index])
     return low, high
+
+
+@inner_without_nan
+def _largest_below(values: NDArray[np.floating], beyond: float, least: float) -> Any:
+    """The largest value below `beyond`; `least`, if none is larger."""
+    largest = least
+    for index in range(len(values)):
+        largest = max(largest, values[index] if values[index] < beyond else least)
+    return largest
 
 
 @inner

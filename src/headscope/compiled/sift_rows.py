@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from headscope.compiled.decorators import inlined, inner, inner_without_nan
-from headscope.compiled.layout import BLOCK, SAMPLE, Floats, Ints, Scratch, Texts
-from headscope.compiled.read_line import read_line
+from headscope.compiled.decorators import inner
+from headscope.compiled.layout import SAMPLE, Floats, Scratch, Texts
 from headscope.compiled.select_largest import gather_largest, reached_by
 
 
@@ -16,60 +15,52 @@ def sift_rows(tile: Floats, first_row: int, text: int, texts: Texts, scratch: Sc
 
     `tile` holds similarities, its first column being token `first_row`.
     """
-    end, counted, line = texts.end_counted[text], texts.counted[text], scratch.line
+    place: Any = np.int64(0)
+    while True:
+        place = sift_until_full(tile, place, first_row, scratch.floor[0], text, texts, scratch)
+        if place == len(tile):
+            return
+        _keep_largest(most_taken(text, texts), scratch)
+
+
+@inner
+def sift_until_full(
+    tile: Floats,
+    place: int,
+    first_row: int,
+    floor: float,
+    text: int,
+    texts: Texts,
+    scratch: Scratch,
+) -> Any:
+    """Keep what reaches the floor, from row `place` of the tile on, while there is room.
+
+    Returns the first row that was not looked at; after the last one, their number.
+    """
+    counted = texts.counted[text, first_row:]
+    end = texts.end_counted[text] - first_row
     candidates = scratch.candidates
     rows, columns = scratch.candidate_rows, scratch.candidate_columns
     # Room for another row must be left.
-    room = len(candidates) - len(line)
-    floor, filled = scratch.floor[0], scratch.filled[0]
-    for place in range(tile.shape[0]):
-        i = first_row + place
-        if i >= end or not counted[i]:
-            continue
-        begin = read_line(tile, place, first_row, end, counted, texts.has_holes[text], line)
-        filled = sift_line(line, begin, i, floor, candidates, rows, columns, filled)
-        if filled > room:
-            scratch.filled[0] = filled
-            _keep_largest(most_taken(text, texts), scratch)
-            floor, filled = scratch.floor[0], scratch.filled[0]
+    room, filled = len(candidates) - len(scratch.line), np.uint64(scratch.filled[0])
+    while place < len(tile) and filled <= room:
+        if counted[place]:
+            row, there = tile[place, place + 1 : end], counted[place + 1 : end]
+            reaching: Any = filled
+            for k in range(len(row)):
+                # All are written and most are written over: branches that nobody foresees, be it
+                # one for a block of numbers, take twice as long.
+                columns[reaching] = k
+                reaching += np.uint64(row[k] >= floor)
+            for index in range(filled, reaching):
+                k = columns[index]
+                candidates[filled] = row[k]
+                rows[filled] = first_row + place
+                columns[filled] = first_row + place + 1 + k
+                filled += np.uint64(there[k])
+        place += 1
     scratch.filled[0] = filled
-
-
-@inlined
-def sift_line(
-    line: Floats,
-    begin: int,
-    i: int,
-    floor: float,
-    candidates: Floats,
-    rows: Ints,
-    columns: Ints,
-    filled: int,
-) -> int:
-    """Keep the similarities of token `i` that reach the floor, from the block at `begin` on.
-
-    Returns how many candidates there are now. Called for each row, it is not given the scratch:
-    to hand over so many arrays takes as long as to sift.
-    """
-    for block in range(begin, len(line), BLOCK):
-        # Few blocks have any.
-        if not _largest_of_block(line, block) >= floor:
-            continue
-        # All are written and most are written over: cheaper than a branch that nobody foresees.
-        for k in range(block, block + BLOCK):
-            candidates[filled] = line[k]
-            rows[filled] = i
-            columns[filled] = k
-            filled += int(line[k] >= floor) & int(line[k] > -np.inf)
-    return filled
-
-
-@inner_without_nan
-def _largest_of_block(row: Floats, block: int) -> Any:
-    largest = row[block]
-    for k in range(BLOCK):
-        largest = max(largest, row[block + k])
-    return largest
+    return place
 
 
 @inner
@@ -79,19 +70,26 @@ def likely_taken(tile: Floats, text: int, texts: Texts, scratch: Scratch) -> Any
     `tile` holds all similarities of the text.
     """
     end, counted, sample = texts.end_counted[text], texts.counted[text], scratch.sample
-    pairs, size = end * (end - 1) // 2, 0
+    pairs, size = end * (end - 1) // 2, np.uint64(0)
     step = pairs // SAMPLE
     if step < 2:
         return -np.inf
+    shift = 0
     for i in range(end):
         # Another place in each row, so that columns are met alike.
-        for j in range(i + 1 + 3 * i % step, end, step):
+        j = i + 1 + shift
+        while j < end:
             sample[size] = tile[i, j]
-            size += int(counted[i] & counted[j])
+            size += np.uint64(counted[i] & counted[j])
+            j += step
+        shift += 3
+        while shift >= step:
+            shift -= step
     # As many as to expect, and three times as many more as chance makes a difference.
-    expected = most_taken(text, texts) * size / pairs
+    found = sample[:size]
+    expected = most_taken(text, texts) * len(found) / pairs
     rank = int(expected + 3 * np.sqrt(expected)) + 1
-    return reached_by(sample[:size], rank) if rank < size // 2 else -np.inf
+    return reached_by(found, rank) if rank < len(found) // 2 else -np.inf
 
 
 @inner

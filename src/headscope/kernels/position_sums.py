@@ -65,10 +65,10 @@ def mean_part_by_position(
     texts of numbers that belong to one position, which is cheaper than products of vectors.
     """
     mean = mean_vector(vectors, counted)
-    along_mean = (vectors @ mean.mT)[..., 0] - mean.square().sum(-1) / 2
+    along_mean = (vectors * mean).sum(-1) - mean.square().sum(-1) / 2
     inside = counted.to(vectors.dtype)
     one = torch.einsum("bhi,bj->hij", along_mean * inside[:, None], inside)
-    return (one + one.mT).triu(1)
+    return (one + one.mT).triu_(1)
 
 
 def count_by_position(

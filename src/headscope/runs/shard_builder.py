@@ -7,13 +7,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from headscope.compiled.add_triangles import add_triangles
 from headscope.runs.columns import KEY_COLUMNS, column_type
 from headscope.runs.left_out import LeftOut
 from headscope.runs.shards import Shard
-from headscope.runs.triangle import pack_triangle
+from headscope.runs.triangle import packed_shape
 
 Site = tuple[str, int, int]
 """Stack, layer and number of heads."""
+
+_SYMMETRIC = ("similarity_sum", "aligned_sum")
+"""Sums of symmetric matrices, most of a shard: only their upper triangles are kept."""
 
 
 class ShardBuilder:
@@ -67,9 +71,16 @@ class ShardBuilder:
             return
         layers = [site[1] for site in self._sites if site[0] == stack]
         heads = max(site[2] for site in self._sites if site[0] == stack)
+        symmetric = name in _SYMMETRIC
         if key not in self._arrays:
-            self._arrays[key] = np.zeros((len(layers), heads, *values.shape[1:]))
-        self._arrays[key][layers.index(layer), : len(values)] += values
+            kept = packed_shape(values.shape) if symmetric else values.shape
+            self._arrays[key] = np.zeros((len(layers), heads, *kept[1:]))
+        sums = self._arrays[key][layers.index(layer), : len(values)]
+        if symmetric:
+            n = values.shape[-1]
+            add_triangles(values.reshape(-1, n, n), sums.reshape(-1, sums.shape[-1]))
+        else:
+            sums += values
 
     def leave_out(self, place: int, text: LeftOut) -> None:
         """There will be no rows of the text at `place`; the shard names it."""
@@ -97,8 +108,8 @@ class ShardBuilder:
             for name, values in columns.items():
                 self.add_array(stack, f"sweep/{name}", _sum_in_order(values[kept]), layer=layer)
         for key in self._arrays:
-            if key.endswith(("/similarity_sum", "/aligned_sum")):
-                self._arrays[key] = pack_triangle(self._arrays[key])
+            if key.endswith(_SYMMETRIC):
+                self._arrays[key] = self._arrays[key].astype(np.float32)
         tables = [
             self._table(stack, layer, rows, kept) for (stack, layer), rows in self._rows.items()
         ]

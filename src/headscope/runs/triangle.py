@@ -8,14 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def pack_triangle(matrices: NDArray[np.float64]) -> NDArray[np.float32]:
-    """The upper triangle, diagonal included, of matrices on the last two axes, as one axis."""
-    rows, columns = np.triu_indices(matrices.shape[-1])
-    return np.ascontiguousarray(matrices[..., rows, columns], dtype=np.float32)
+def packed_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of matrices on the last two axes when only their upper triangles are kept.
+
+    Row after row, diagonal included, as one axis.
+    """
+    *others, n, _ = shape
+    return (*others, n * (n + 1) // 2)
 
 
 def unpack_triangle(packed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The symmetric matrices that `pack_triangle` packed."""
+    """The symmetric matrices whose upper triangles were packed."""
     size = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) / 2)
     rows, columns = np.triu_indices(size)
     matrices = np.zeros((*packed.shape[:-1], size, size))
