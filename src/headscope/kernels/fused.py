@@ -5,7 +5,7 @@ texts: head by head in tiles of rows, twice where need be, so that no whole matr
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import torch
@@ -81,7 +81,16 @@ def fused_statistics(
     texts = _texts(batch, settings)
     layer = _layer(norms, scaled, settings)
     outputs = _empty_outputs(texts, layer, settings)
-    _measure(comparable(vectors, settings.similarity, batch.counted), texts, layer, outputs)
+    compared = comparable(vectors, settings.similarity, batch.counted)
+
+    def sum_by_position(heads: slice) -> Float[Tensor, "some_heads variant position position"]:
+        return _position_sums(vectors, heads, outputs, layer, batch, settings)
+
+    if _fits(vectors):
+        _measure_texts(compared, Task(texts, layer, outputs, new_scratch(texts, layer)))
+        position_sums = sum_by_position(slice(None))
+    else:
+        position_sums = _measure_heads(compared, texts, layer, outputs, sum_by_position)
 
     thresholds = torch.from_numpy(layer.thresholds)
     high = (scaled[..., None] >= thresholds).sum(-2).double()
@@ -103,60 +112,72 @@ def fused_statistics(
         sweep |= {
             f"attention_threshold/{name}": values[..., 1:] for name, values in by_threshold.items()
         }
-    sums = _sums(outputs, rows, settings) | {
-        "similarity_sum": _position_sums(vectors, outputs, layer, batch, settings)
-    }
+    sums = _sums(outputs, rows, settings) | {"similarity_sum": position_sums}
     return LayerStatistics(rows, sums, sweep)
 
 
-def _measure(
-    vectors: Float[Tensor, "batch head token d_head"], texts: Texts, layer: Layer, outputs: Outputs
-) -> None:
-    """Run the compiled passes over the products of some texts, or of some rows of a head."""
+def _measure_texts(vectors: Float[Tensor, "batch head token d_head"], task: Task) -> None:
+    """Run the compiled pass over the products of a few texts at a time."""
     n_texts, heads, n, _ = vectors.shape
     together = min(n_texts, TILE_NUMBERS // (heads * n * n))
-    if together < 1:
-        threads = min(torch.get_num_threads(), heads)
-        in_threads(
-            lambda some: _measure_in_tiles(vectors, some, texts, layer, outputs),
-            [range(heads)[first::threads] for first in range(threads)],
-        )
-        return
     products = vectors.new_empty(together, heads, n, n)
-    task = Task(texts, layer, outputs, new_scratch(texts, layer))
     for first in range(0, n_texts, together):
         some = vectors[first : first + together]
         # One text at a time: then no operand has to be copied first.
         for text, product in zip(some, products, strict=False):
             torch.bmm(text, text.mT, out=product)
-        measured = products[: len(some)].numpy()
-        compiled.measure_texts(measured, first, task)
+        compiled.measure_texts(products[: len(some)].numpy(), first, task)
 
 
-def _measure_in_tiles(
+def _measure_heads(
     vectors: Float[Tensor, "batch head token d_head"],
-    heads: Iterable[int],
     texts: Texts,
     layer: Layer,
     outputs: Outputs,
+    sum_by_position: Callable[[slice], Tensor],
+) -> Float[Tensor, "head variant position position"]:
+    """Run the compiled passes head by head, on threads; the sums by position come with them."""
+    heads = vectors.shape[1]
+    threads = min(torch.get_num_threads(), heads)
+
+    def measure(some: Iterable[int]) -> list[Tensor]:
+        task = Task(texts, layer, outputs, new_scratch(texts, layer))
+        room = vectors.new_empty(max(BAND_NUMBERS, vectors.shape[2]))
+        sums = []
+        for head in some:
+            _measure_in_tiles(vectors[:, head], head, task, room)
+            sums.append(sum_by_position(slice(head, head + 1)))
+        return sums
+
+    found = in_threads(measure, [range(heads)[first::threads] for first in range(threads)])
+    return torch.cat([found[head % threads][head // threads] for head in range(heads)])
+
+
+def _fits(vectors: Float[Tensor, "batch head token d_head"]) -> bool:
+    """Whether all products of a text may be held at once."""
+    _, heads, n, _ = vectors.shape
+    return heads * n * n <= TILE_NUMBERS
+
+
+def _measure_in_tiles(
+    vectors: Float[Tensor, "batch token d_head"],
+    head: int,
+    task: Task,
+    room: Float[Tensor, " number"],
 ) -> None:
-    task = Task(texts, layer, outputs, new_scratch(texts, layer))
-    room = vectors.new_empty(max(BAND_NUMBERS, vectors.shape[2]))
-    for head in heads:
-        for text in range(len(vectors)):
-            end = int(texts.end_counted[text])
-            written = vectors[text, head, :end]
-            most = int(texts.taken[text, texts.is_top].max(initial=0))
-            guess = _likely_taken(written, most)
-            right = True
+    for text in range(len(vectors)):
+        written = vectors[text, : int(task.texts.end_counted[text])]
+        most = int(task.texts.taken[text, task.texts.is_top].max(initial=0))
+        guess = _likely_taken(written, most)
+        right = True
+        for row, tile in _tiles(written, room):
+            right &= compiled.sum_tile(tile, row, guess, text, head, task)
+        if not right:
             for row, tile in _tiles(written, room):
-                right &= compiled.sum_tile(tile, row, guess, text, head, task)
-            if not right:
-                for row, tile in _tiles(written, room):
-                    compiled.sift_tile(tile, row, text, head, task)
-            if task.scratch.loose[0] or task.scratch.own_is_below[0]:
-                for row, tile in _tiles(written, room):
-                    compiled.count_tile(tile, row, text, head, task)
+                compiled.sift_tile(tile, row, text, head, task)
+        if task.scratch.loose[0] or task.scratch.own_is_below[0]:
+            for row, tile in _tiles(written, room):
+                compiled.count_tile(tile, row, text, head, task)
 
 
 def _likely_taken(vectors: Float[Tensor, "token d_head"], taken: int) -> float:
@@ -339,20 +360,22 @@ def _sums(outputs: Outputs, rows: Rows, settings: Settings) -> dict[str, Tensor]
 
 def _position_sums(
     vectors: Float[Tensor, "batch head token d_head"],
+    heads: slice,
     outputs: Outputs,
     layer: Layer,
     batch: TextBatch,
     settings: Settings,
-) -> Float[Tensor, "head variant position position"]:
-    """The sums by position: those that the pass made on its way, and the others by products."""
-    n, window, made = vectors.shape[2], settings.window_tokens, {}
+) -> Float[Tensor, "some_heads variant position position"]:
+    """The sums by position of some heads: what the pass made on its way, the rest by products."""
+    vectors, n, window = vectors[:, heads], vectors.shape[2], settings.window_tokens
+    own = torch.from_numpy(outputs.own_sums)[heads, :, :n]
+    made = {}
     if layer.sum_own:
-        made[settings.similarity] = into_bins(torch.from_numpy(outputs.own_sums)[..., :n], window)
+        made[settings.similarity] = into_bins(own, window)
     if layer.sum_scaled:
         other: SimilarityVariant = "raw" if settings.similarity == "cosine" else "cosine"
-        made[other] = into_bins(torch.from_numpy(outputs.scaled_sums)[..., :n], window)
+        made[other] = into_bins(torch.from_numpy(outputs.scaled_sums)[heads, :, :n], window)
     if layer.sum_own and settings.similarity == "raw" and "centred" in settings.variants:
-        own = torch.from_numpy(outputs.own_sums)[..., :n]
         made["centred"] = into_bins(own - mean_part_by_position(vectors, batch.counted), window)
     for variant in settings.variants:
         if variant not in made:
