@@ -15,6 +15,7 @@ from pathlib import Path
 from headscope.compile_ahead import compile_ahead, is_compiling, wait_until_compiled
 from headscope.describe_run import describe_run
 from headscope.errors import RunError, SettingsError
+from headscope.free_memory import give_back_free_memory
 from headscope.journal import Journal
 from headscope.measure_examples import measure_examples
 from headscope.models.load import load_model
@@ -164,6 +165,7 @@ def _analyze(
     measure_shards(run, model, sites, plan, bars, **trust)
     if nulls:
         measure_untrained(run, model, sites, nulls, bars)
+    give_back_free_memory()
     bars.stage("reducing", total=1)
     with timed("reducing"):
         measure_examples(run, model, sites)

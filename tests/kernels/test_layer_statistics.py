@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.compiled import scratch
-from headscope.kernels import fused
+from headscope.kernels import fused, head_tiles
 from headscope.kernels.column_mass import column_mass
 from headscope.kernels.fused import fused_statistics
 from headscope.kernels.position_sums import sum_by_position, sum_products_by_position
@@ -207,10 +207,10 @@ def test_tiles_give_what_whole_matrices_give(variant, window, minimal, guessed, 
     batch = padded_batch(texts, chosen)
     whole = measured(vectorised_statistics, z, attention, batch, causal=False, settings=chosen)
     monkeypatch.setattr(fused, "TILE_NUMBERS", 0)
-    monkeypatch.setattr(fused, "BAND_NUMBERS", 68 * 5)
+    monkeypatch.setattr(head_tiles, "BAND_NUMBERS", 68 * 5)
     monkeypatch.setattr(scratch, "_SHORT", 16)
     if not guessed:
-        monkeypatch.setattr(fused, "_likely_taken", lambda vectors, taken: math.inf)
+        monkeypatch.setattr(head_tiles, "_likely_taken", lambda vectors, taken: math.inf)
     tiled = measured(fused_statistics, z, attention, batch, causal=False, settings=chosen)
     for ours, theirs in ((tiled.rows, whole.rows), (tiled.sums, whole.sums)):
         assert set(ours) == set(theirs)
@@ -233,7 +233,7 @@ def test_loose_and_strict_rules_are_counted_alike(rule, tiled, lengths, monkeypa
     whole = measured(vectorised_statistics, z, attention, batch, causal=False, settings=chosen)
     if tiled:
         monkeypatch.setattr(fused, "TILE_NUMBERS", 0)
-        monkeypatch.setattr(fused, "BAND_NUMBERS", lengths[0] * 100)
+        monkeypatch.setattr(head_tiles, "BAND_NUMBERS", lengths[0] * 100)
     ours = measured(fused_statistics, z, attention, batch, causal=False, settings=chosen)
     taken = whole.sweep["pair_rule/pairs"].amax((0, 1)) / (lengths[0] * (lengths[0] - 1) / 2)
     assert taken.min() < 0.01 < 0.3 < taken.max()

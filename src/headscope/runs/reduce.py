@@ -53,7 +53,10 @@ def reduce_shards(manifest: Manifest, shards: Iterable[Shard]) -> dict[str, xr.D
 
 def _add(sums: _Arrays, more: Mapping[str, NDArray[Any]]) -> None:
     for name, values in more.items():
-        sums[name] = sums[name] + values if name in sums else values.astype(np.float64)
+        if name in sums:
+            sums[name] += values
+        else:
+            sums[name] = values.astype(np.float64)
 
 
 def _column_totals(manifest: Manifest, rows: pa.Table) -> _Arrays:

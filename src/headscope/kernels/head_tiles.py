@@ -1,0 +1,98 @@
+"""Long texts, head by head in tiles of rows: no whole matrix of similarities is ever held."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.compiled import measure_heads as compiled
+from headscope.compiled.layout import Layer, Outputs, Task, Texts
+from headscope.compiled.scratch import new_scratch
+from headscope.threads import in_threads
+
+BAND_NUMBERS = 1 << 18
+"""Products of rows of a head held at once, by each thread: for the cache of a core."""
+
+_SAMPLE_TOKENS = 128
+_SAMPLE_MARGIN = 3
+"""Times as many pairs of a sample are taken as rules take of the text: few texts have fewer."""
+
+
+def measure_heads(
+    vectors: Float[Tensor, "batch head token d_head"],
+    texts: Texts,
+    layer: Layer,
+    outputs: Outputs,
+    sum_by_position: Callable[[slice], Tensor],
+) -> Float[Tensor, "head variant position position"]:
+    """Run the compiled passes head by head, on threads; the sums by position come with them."""
+    heads = vectors.shape[1]
+    threads = min(torch.get_num_threads(), heads)
+
+    def measure(some: Iterable[int]) -> list[Tensor]:
+        task = Task(texts, layer, outputs, new_scratch(texts, layer))
+        room = vectors.new_empty(max(BAND_NUMBERS, vectors.shape[2]))
+        sums = []
+        for head in some:
+            _measure_head(vectors[:, head], head, task, room)
+            sums.append(sum_by_position(slice(head, head + 1)))
+        return sums
+
+    found = in_threads(measure, [range(heads)[first::threads] for first in range(threads)])
+    return torch.cat([found[head % threads][head // threads] for head in range(heads)])
+
+
+def _measure_head(
+    vectors: Float[Tensor, "batch token d_head"],
+    head: int,
+    task: Task,
+    room: Float[Tensor, " number"],
+) -> None:
+    for text in range(len(vectors)):
+        written = vectors[text, : int(task.texts.end_counted[text])]
+        most = int(task.texts.taken[text, task.texts.is_top].max(initial=0))
+        guess = _likely_taken(written, most)
+        right = True
+        for row, tile in _tiles(written, room):
+            right &= compiled.sum_tile(tile, row, guess, text, head, task)
+        if not right:
+            for row, tile in _tiles(written, room):
+                compiled.sift_tile(tile, row, text, head, task)
+        if task.scratch.loose[0] or task.scratch.own_is_below[0]:
+            for row, tile in _tiles(written, room):
+                compiled.count_tile(tile, row, text, head, task)
+
+
+def _likely_taken(vectors: Float[Tensor, "token d_head"], taken: int) -> float:
+    """A similarity that probably `taken` pairs reach, and not many more; from a few tokens.
+
+    Without it, the first rows would all be kept until it is known how large the largest are.
+    """
+    n, sample = len(vectors), min(len(vectors), _SAMPLE_TOKENS)
+    chosen = vectors[torch.arange(sample) * n // max(1, sample)]
+    above, across = torch.triu_indices(sample, sample, 1)
+    similarities = (chosen @ chosen.mT)[above, across]
+    wanted = math.ceil(_SAMPLE_MARGIN * taken / max(1, n * (n - 1) // 2) * len(similarities))
+    if wanted >= len(similarities) // 2:
+        return -math.inf
+    return float(similarities.topk(max(1, wanted)).values[-1])
+
+
+def _tiles(
+    vectors: Float[Tensor, "token d_head"], room: Float[Tensor, " number"]
+) -> Iterator[tuple[int, NDArray[np.floating]]]:
+    """Bands of the upper triangle of the products: the first row, and (row, column).
+
+    Each is overwritten by the next. There is one at least, if an empty one.
+    """
+    row, end = 0, len(vectors)
+    while row == 0 or row < end:
+        rows = min(max(1, BAND_NUMBERS // max(1, end - row)), end - row)
+        tile = room[: rows * (end - row)].view(rows, end - row)
+        torch.mm(vectors[row : row + rows], vectors[row:].mT, out=tile)
+        yield row, tile.numpy()
+        row += max(1, rows)

@@ -1,0 +1,95 @@
+"""What the compiled passes over a layer are given, made of tensors."""
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.compiled.layout import RULE_COLUMNS, Layer, Outputs, Texts
+from headscope.compiled.scratch import padded
+from headscope.kernels.aligned_sums import sentence_starts
+from headscope.kernels.position_sums import position_bins
+from headscope.kernels.statistics import ALIGNED_TOKENS, KINDS
+from headscope.kernels.text_batch import TextBatch
+from headscope.settings import PairRule, Settings
+
+
+def texts_of(batch: TextBatch, settings: Settings) -> Texts:
+    """What is known of the texts of a batch."""
+    counted = batch.counted.numpy()
+    n = counted.shape[1]
+    first = counted.argmax(1)
+    end = np.where(counted.any(1), n - counted[:, ::-1].argmax(1), 0)
+    starts = np.zeros_like(counted)
+    starts[tuple(sentence_starts(batch).numpy().T)] = True
+    return Texts(
+        counted=counted,
+        end_counted=end,
+        has_holes=counted.sum(1) < end - first,
+        groups=batch.queries.groups.int().numpy(),
+        rates=batch.baseline.rates.numpy(),
+        pair_counts=batch.baseline.pairs.numpy(),
+        first=batch.first.numpy(),
+        kinds=batch.queries.kinds.numpy(),
+        starts=starts,
+        permuted_sentences=batch.permuted_sentences.numpy(),
+        permuted_tokens=batch.permuted_tokens.numpy(),
+        is_top=np.array([rule.kind == "top" for rule in settings.rules]),
+        taken=_numbers_taken(batch.counted, settings.rules),
+    )
+
+
+def layer_of(
+    norms: Float[Tensor, "batch head token"],
+    scaled: Float[Tensor, "batch head key"],
+    settings: Settings,
+) -> Layer:
+    """What heads wrote, beside the products: lengths of their vectors, attention, and rules."""
+    kind = norms.dtype
+    # Raw and cosine similarity differ by the lengths of both vectors.
+    scales = norms if settings.similarity == "cosine" else 1 / norms.clamp_min(1e-12)
+    each_position = settings.window_tokens == position_bins(settings.window_tokens)
+    return Layer(
+        scales=scales.numpy(),
+        sum_scaled=each_position and not settings.minimal and settings.similarity != "centred",
+        sum_own=each_position,
+        profiles=settings.profiles,
+        scaled_mass=scaled.to(kind).numpy(),
+        thresholds=_array(settings.attention_thresholds, kind),
+        rule_values=_array([rule.value for rule in settings.rules], kind),
+    )
+
+
+def _array(values: list[float], kind: torch.dtype) -> NDArray[np.floating]:
+    return torch.tensor(values, dtype=kind).numpy()
+
+
+def _numbers_taken(
+    counted: Bool[Tensor, "batch token"], rules: list[PairRule]
+) -> NDArray[np.int64]:
+    tokens = counted.sum(-1).tolist()
+    taken = {n: [rule.number_taken(n * (n - 1) // 2) for rule in rules] for n in set(tokens)}
+    return np.array([taken[n] for n in tokens], dtype=np.int64)
+
+
+def empty_outputs(texts: Texts, layer: Layer, settings: Settings) -> Outputs:
+    """Where the passes write to."""
+    n_texts, heads, n = layer.scales.shape
+    window, width, kind = settings.window_tokens, padded(n), layer.scales.dtype
+    return Outputs(
+        rules=np.zeros((n_texts, heads, len(settings.rules), RULE_COLUMNS)),
+        groups=np.zeros((n_texts, heads, 2, 2)),
+        touched=np.zeros((n_texts, heads, len(layer.thresholds))),
+        half_distance=np.full((n_texts, heads), np.nan),
+        block_contrast=np.full((n_texts, heads), np.nan),
+        own_sums=np.zeros((heads, n, width) if layer.sum_own else (heads, 0, 0), kind),
+        scaled_sums=np.zeros((heads, n, width) if layer.sum_scaled else (heads, 0, 0), kind),
+        aligned_sums=np.zeros((heads, 2 * ALIGNED_TOKENS, 2 * ALIGNED_TOKENS)),
+        by_distance=np.zeros((heads, window)),
+        within_by_distance=np.zeros((heads, window)),
+        distances=np.zeros((heads, window)),
+        element_kinds=np.zeros((heads, KINDS)),
+        permuted_sentences=np.zeros((heads, texts.permuted_sentences.shape[-1]), np.int32),
+        permuted_tokens=np.zeros((heads, texts.permuted_tokens.shape[-1]), np.int32),
+    )
