@@ -11,7 +11,7 @@ import torch
 from headscope.measure_batch import BatchMeasurement
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
-from headscope.runs.shard_builder import ShardBuilder, merged
+from headscope.runs.shard_builder import ShardBuilder
 from headscope.runs.shards import Shard
 from headscope.settings import Settings
 from headscope.stage_times import timed
@@ -40,12 +40,14 @@ def measure_windows(
     # with it the order of additions: equal thread counts give equal bits.
     shares = [groups[first::threads] for first in range(min(threads, len(groups)))]
 
+    whole = ShardBuilder(
+        texts=len(windows),
+        first_text=first_text,
+        sites=[(s.stack, s.layer, s.heads) for s in sites],
+    )
+
     def measure(share: Iterable[list[int]]) -> ShardBuilder:
-        builder = ShardBuilder(
-            texts=len(windows),
-            first_text=first_text,
-            sites=[(s.stack, s.layer, s.heads) for s in sites],
-        )
+        builder = whole.partner()
         measurement = BatchMeasurement(model, windows, settings, sites, builder)
         for places in share:
             measurement.measure(places)
@@ -54,4 +56,6 @@ def measure_windows(
 
     builders = in_threads(measure, shares)
     with timed("building shards"):
-        return merged(builders).shard()
+        for builder in builders:
+            whole.add(builder)
+        return whole.shard()

@@ -1,6 +1,6 @@
 """A shard while its batches come in, in whatever order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,9 +8,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headscope.compiled.add_triangles import add_triangles
+from headscope.free_memory import array_apart
 from headscope.runs.columns import KEY_COLUMNS, column_type
 from headscope.runs.left_out import LeftOut
 from headscope.runs.shards import Shard
+from headscope.runs.text_rows import Columns, TextRows
 from headscope.runs.triangle import packed_shape
 
 Site = tuple[str, int, int]
@@ -31,32 +33,29 @@ class ShardBuilder:
         self.texts = texts
         self.first_text = first_text
         self._sites = sites
-        self._rows: dict[tuple[str, int], dict[str, NDArray[np.float64]]] = {}
-        self._sweeps: dict[tuple[str, int], dict[str, NDArray[np.float64]]] = {}
+        self._rows = TextRows(texts)
+        self._sweeps = TextRows(texts)
         self._arrays: dict[str, NDArray[Any]] = {}
         self._left_out: dict[int, LeftOut] = {}
-        self._places: list[NDArray[np.int64]] = []
 
-    def add_rows(
-        self,
-        stack: str,
-        layer: int,
-        places: NDArray[np.int64],
-        rows: Mapping[str, NDArray[np.float64]],
-    ) -> None:
+    def partner(self) -> "ShardBuilder":
+        """A builder of the same shard for another thread.
+
+        Rows of both go to the same place. Sums are its own, until this one adds them.
+        """
+        other = ShardBuilder(self.texts, self.first_text, self._sites)
+        other._rows, other._sweeps = self._rows, self._sweeps
+        return other
+
+    def add_rows(self, stack: str, layer: int, places: NDArray[np.int64], rows: Columns) -> None:
         """Columns of shape (text, head) for the texts at `places`."""
-        self._places.append(places)
-        self._put(self._rows.setdefault((stack, layer), {}), places, rows)
+        self._rows.put(stack, layer, places, rows)
 
     def add_sweep(
-        self,
-        stack: str,
-        layer: int,
-        places: NDArray[np.int64],
-        columns: Mapping[str, NDArray[np.float64]],
+        self, stack: str, layer: int, places: NDArray[np.int64], columns: Columns
     ) -> None:
         """Columns of shape (text, head, threshold) for the texts at `places`."""
-        self._put(self._sweeps.setdefault((stack, layer), {}), places, columns)
+        self._sweeps.put(stack, layer, places, columns)
 
     def add_array(
         self, stack: str, name: str, values: NDArray[np.floating[Any]], layer: int | None = None
@@ -74,7 +73,7 @@ class ShardBuilder:
         symmetric = name in _SYMMETRIC
         if key not in self._arrays:
             kept = packed_shape(values.shape) if symmetric else values.shape
-            self._arrays[key] = np.zeros((len(layers), heads, *kept[1:]))
+            self._arrays[key] = array_apart((len(layers), heads, *kept[1:]))
         sums = self._arrays[key][layers.index(layer), : len(values)]
         if symmetric:
             n = values.shape[-1]
@@ -87,13 +86,7 @@ class ShardBuilder:
         self._left_out[place] = text
 
     def add(self, other: "ShardBuilder") -> None:
-        """Take over what another builder collected of other texts of the same shard."""
-        at = np.concatenate([*other._places, np.empty(0, np.int64)])
-        for mine, theirs in ((self._rows, other._rows), (self._sweeps, other._sweeps)):
-            for key, columns in theirs.items():
-                some = {name: values[at] for name, values in columns.items()}
-                self._put(mine.setdefault(key, {}), at, some)
-        self._places += other._places
+        """Take over what a partner summed, and which texts it left out."""
         for name, summed in other._arrays.items():
             if name in self._arrays:
                 self._arrays[name] += summed
@@ -104,14 +97,14 @@ class ShardBuilder:
     def shard(self) -> Shard:
         """The finished shard."""
         kept = np.array([p for p in range(self.texts) if p not in self._left_out], dtype=np.int64)
-        for (stack, layer), columns in self._sweeps.items():
+        for stack, layer, columns in self._sweeps.layers():
             for name, values in columns.items():
                 self.add_array(stack, f"sweep/{name}", _sum_in_order(values[kept]), layer=layer)
         for key in self._arrays:
             if key.endswith(_SYMMETRIC):
                 self._arrays[key] = self._arrays[key].astype(np.float32)
         tables = [
-            self._table(stack, layer, rows, kept) for (stack, layer), rows in self._rows.items()
+            self._table(stack, layer, rows, kept) for stack, layer, rows in self._rows.layers()
         ]
         # Without a single text that could be measured, there are no columns but the keys.
         empty = pa.table({name: pa.array([], column_type(name)) for name in KEY_COLUMNS})
@@ -122,22 +115,11 @@ class ShardBuilder:
             left_out=tuple(sorted(self._left_out.values())),
         )
 
-    def _put(
-        self,
-        kept: dict[str, NDArray[np.float64]],
-        places: NDArray[np.int64],
-        values: Mapping[str, NDArray[np.float64]],
-    ) -> None:
-        for name, some in values.items():
-            if name not in kept:
-                kept[name] = np.full((self.texts, *some.shape[1:]), np.nan)
-            kept[name][places] = some
-
     def _table(
         self,
         stack: str,
         layer: int,
-        rows: Mapping[str, NDArray[np.float64]],
+        rows: Columns,
         kept: NDArray[np.int64],
     ) -> pa.Table:
         heads = next(iter(rows.values())).shape[1]
@@ -155,14 +137,6 @@ class ShardBuilder:
         }
         names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(size, np.int8)), [stack])
         return pa.table({"text": arrays.pop("text"), "stack": names.cast(pa.string()), **arrays})
-
-
-def merged(builders: Sequence[ShardBuilder]) -> ShardBuilder:
-    """The first builder, with what the others collected added in their order."""
-    first, *others = builders
-    for other in others:
-        first.add(other)
-    return first
 
 
 def _sum_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
