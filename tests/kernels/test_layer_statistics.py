@@ -245,6 +245,26 @@ def test_loose_and_strict_rules_are_counted_alike(rule, tiled, lengths, monkeypa
             )
 
 
+@pytest.mark.parametrize("values", [1, 2, 3], ids=["one value", "two values", "three values"])
+@pytest.mark.parametrize("minimal", [False, True], ids=["all rules", "one rule"])
+def test_more_pairs_tie_than_there_is_room_for(values, minimal):
+    """A head whose attention sticks to one token writes the same everywhere in a long text."""
+    rng = np.random.default_rng(5)
+    text = random_text(rng, 700)
+    z = torch.tensor(1.0 + rng.integers(0, values, (1, HEADS, text.n, 1)), dtype=torch.float32)
+    chosen = Settings(window_tokens=1024, permutations=2, minimal=minimal)
+    batch = padded_batch([text], chosen)
+    mass = torch.ones(1, HEADS, text.n, dtype=z.dtype)
+    whole = vectorised_statistics(z, mass, batch, causal=False, settings=chosen)
+    ours = fused_statistics(z, mass, batch, causal=False, settings=chosen)
+    for part in ("rows", "sums", "sweep"):
+        for name, expected in getattr(whole, part).items():
+            found = getattr(ours, part)[name].to(expected.dtype)
+            torch.testing.assert_close(
+                found, expected, rtol=1e-4, atol=1e-4, equal_nan=True, msg=name
+            )
+
+
 def test_millions_of_pairs_of_one_rule_are_counted():
     rng = np.random.default_rng(13)
     text = random_text(rng, 2100)

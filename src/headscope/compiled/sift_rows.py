@@ -6,7 +6,7 @@ import numpy as np
 
 from headscope.compiled.decorators import inner
 from headscope.compiled.layout import SAMPLE, Floats, Scratch, Texts
-from headscope.compiled.select_largest import gather_largest, reached_by
+from headscope.compiled.select_largest import gather_largest, kth_largest, reached_by
 
 
 @inner
@@ -104,12 +104,40 @@ def most_taken(text: int, texts: Texts) -> int:
 
 @inner
 def _keep_largest(wanted: int, scratch: Scratch) -> None:
-    """Drop the candidates that no rule can ask for; later ones must reach the least of the kept."""
+    """Drop the candidates that no rule can ask for; later ones must reach the least of the kept.
+
+    Where too many are equal, drop some of these: then the floor lies above what rules take, and
+    their pairs are counted in another pass over the rows.
+    """
     kept = gather_largest(scratch.candidates[: scratch.filled[0]], wanted, scratch.best)
     least = scratch.best[0]
     for index in range(kept):
         least = min(least, scratch.best[index])
     keep_from(least, scratch)
+    if scratch.filled[0] > 2 * wanted:
+        least = kth_largest(scratch.candidates[: scratch.filled[0]], wanted)
+        keep_from(least, scratch)
+    if scratch.filled[0] > 2 * wanted:
+        _drop_equal(least, wanted, scratch)
+
+
+@inner
+def _drop_equal(least: float, wanted: int, scratch: Scratch) -> None:
+    """Keep so many candidates, none of which is below `least`; later ones must exceed it."""
+    candidates = scratch.candidates
+    rows, columns = scratch.candidate_rows, scratch.candidate_columns
+    larger = 0
+    for index in range(scratch.filled[0]):
+        larger += int(candidates[index] > least)
+    left, equal = 0, wanted - larger
+    for index in range(scratch.filled[0]):
+        value = candidates[index]
+        candidates[left], rows[left], columns[left] = value, rows[index], columns[index]
+        is_larger = value > least
+        left += int(is_larger or equal > 0)
+        equal -= int(not is_larger)
+    scratch.filled[0] = left
+    scratch.floor[0] = np.nextafter(candidates.dtype.type(least), candidates.dtype.type(np.inf))
 
 
 @inner
