@@ -6,7 +6,7 @@ import numpy as np
 
 from headscope.compiled.decorators import inner
 from headscope.compiled.layout import SAMPLE, Floats, Scratch, Texts
-from headscope.compiled.select_largest import gather_largest, kth_largest, reached_by
+from headscope.compiled.select_largest import kth_largest, reached_by
 
 
 @inner
@@ -109,14 +109,8 @@ def _keep_largest(wanted: int, scratch: Scratch) -> None:
     Where too many are equal, drop some of these: then the floor lies above what rules take, and
     their pairs are counted in another pass over the rows.
     """
-    kept = gather_largest(scratch.candidates[: scratch.filled[0]], wanted, scratch.best)
-    least = scratch.best[0]
-    for index in range(kept):
-        least = min(least, scratch.best[index])
+    least = kth_largest(scratch.candidates[: scratch.filled[0]], wanted)
     keep_from(least, scratch)
-    if scratch.filled[0] > 2 * wanted:
-        least = kth_largest(scratch.candidates[: scratch.filled[0]], wanted)
-        keep_from(least, scratch)
     if scratch.filled[0] > 2 * wanted:
         _drop_equal(least, wanted, scratch)
 
