@@ -4,9 +4,10 @@ Measured on two cores, two forward passes side by side on a thread each take a t
 one after the other on both: nobody waits for anybody inside a layer.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -16,10 +17,17 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+_threads: ThreadPoolExecutor | None = None
+"""Kept from call to call: what a thread needs to compute, such as memory of its own, is set up when
+it first does. There come to be as many as are ever at work at once."""
+
+_MOST_THREADS = 1024
+
+
 def in_threads(
     work: Callable[[Iterable[Item]], Result], shares: Sequence[Sequence[Item]]
 ) -> list[Result]:
-    """What `work` gives for each share of the items, in order; one share is done right here.
+    """What `work` gives for each share of the items, in order; the first share is done right here.
 
     Whatever goes wrong in a thread is raised here. Then, and when this thread is interrupted, the
     others get no further item.
@@ -36,26 +44,43 @@ def in_threads(
             yield item
 
     def on_one_core(share: Sequence[Item]) -> Result:
-        torch.set_num_threads(1)
         try:
-            # Each thread has a mode of its own.
-            with torch.inference_mode(inference):
+            # Each thread has a number of threads, and a mode, of its own.
+            with on_threads(1), torch.inference_mode(inference):
                 return work(until_stopped(share))
         except BaseException:
             stop.set()
             raise
 
-    with ThreadPoolExecutor(len(shares), thread_name_prefix="headscope") as pool:
-        futures = [pool.submit(on_one_core, share) for share in shares]
-        try:
-            failures = [failure for future in futures if (failure := future.exception())]
-        except BaseException:
-            stop.set()
-            raise
+    others = [_kept_threads().submit(on_one_core, share) for share in shares[1:]]
+    try:
+        first = on_one_core(shares[0])
+    except _Stopped:
+        pass  # what stopped it is raised below
+    finally:
+        wait(others)
+    failures = [failure for other in others if (failure := other.exception())]
     for failure in failures:
         if not isinstance(failure, _Stopped):
             raise failure
-    return [future.result() for future in futures]
+    return [first, *(other.result() for other in others)]
+
+
+def _kept_threads() -> ThreadPoolExecutor:
+    global _threads
+    if _threads is None:
+        _threads = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="headscope")
+    return _threads
+
+
+def _forget_threads() -> None:
+    """A process that was forked off has none of its parent's threads."""
+    global _threads
+    _threads = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 @contextmanager
