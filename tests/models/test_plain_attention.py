@@ -8,7 +8,7 @@ from transformers.models.gemma2 import modeling_gemma2
 from transformers.models.gpt_oss import modeling_gpt_oss
 from transformers.models.llama import modeling_llama
 
-from headscope.models.tap.plain_attention import is_plain, plain_attention
+from headscope.models.tap.plain_attention import is_plain, lay_out
 
 HEADS, GROUPS, QUERIES, KEYS, WIDTH = 6, 2, 4, 9, 8
 
@@ -30,19 +30,28 @@ def attention_module(groups=GROUPS, **attributes):
 
 
 @pytest.mark.parametrize("masked", [0, 3, KEYS])
-def test_it_is_the_softmax_of_scaled_products_times_values(masked):
-    query, key, value = layer()
-    mask = torch.randn(3, 1, QUERIES, masked, dtype=query.dtype) if masked else None
+@pytest.mark.parametrize("texts", [1, 3])
+@pytest.mark.parametrize("groups", [1, GROUPS, HEADS])
+def test_it_is_the_softmax_of_scaled_products_times_values(masked, texts, groups):
+    query, key, value = (part[:texts] for part in layer(groups=groups))
+    mask = torch.randn(texts, 1, QUERIES, masked, dtype=query.dtype) if masked else None
     room = torch.full((3 * HEADS * QUERIES * KEYS + 5,), torch.nan, dtype=query.dtype)
-    joined, attention = plain_attention(query, key, value, mask, 0.3, room)
+    joined = torch.full((texts, QUERIES, HEADS, WIDTH), torch.nan, dtype=query.dtype)
+    counts = torch.ones(texts, QUERIES, dtype=query.dtype)
+    counts[0, 1] = 0
+    mass = torch.ones(texts, HEADS, KEYS + 2, dtype=query.dtype)
+    heads_first = joined.transpose(1, 2)
+    lay_out(query, key, value, mask, counts, mass[..., :KEYS], heads_first, 0.3, room).compute()
     for head in range(HEADS):
-        group = head // (HEADS // GROUPS)
+        group = head // (HEADS // groups)
         scores = 0.3 * torch.einsum("bid,bjd->bij", query[:, head], key[:, group])
         if mask is not None:
             scores[..., KEYS - masked :] += mask[:, 0]
         weights = scores.exp() / scores.exp().sum(-1, keepdim=True)
-        torch.testing.assert_close(attention[:, head], weights)
         torch.testing.assert_close(joined[:, :, head], weights @ value[:, group])
+        received = (weights * counts[:, :, None]).sum(1)
+        torch.testing.assert_close(mass[:, head, :KEYS], 1 + received)
+    assert torch.equal(mass[..., KEYS:], torch.ones_like(mass[..., KEYS:]))
 
 
 def test_functions_of_bert_and_llama_are_plain():

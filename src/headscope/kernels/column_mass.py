@@ -7,7 +7,7 @@ from torch import Tensor
 
 def column_mass(
     attention: Float[Tensor, "batch head query key"],
-    query_real: Bool[Tensor, "batch query"],
+    query_real: Bool[Tensor, "batch query"] | Float[Tensor, "batch query"],
 ) -> Float[Tensor, "batch head key"]:
     """s_j = sum over queries i of A_ij, padding left out of the sum."""
     weights = attention.float() if attention.dtype != torch.float64 else attention

@@ -7,29 +7,24 @@ load.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool
 from torch import Tensor, nn
-from torch.utils.weak import WeakIdKeyDictionary
 
 from headscope.kernels.column_mass import column_mass
-from headscope.models.tap.plain_attention import Eager, is_plain, plain_attention, scaling_of
+from headscope.models.tap.plain_attention import Eager, is_plain, lay_out, scaling_of
+from headscope.models.tap.sight import sight_under
 from headscope.threads import in_threads
 
 PIECE_NUMBERS = 1 << 18
 """Attention weights of whole texts computed at once: 1 MB in float32, for the cache of a core."""
-ROWS_NUMBERS = 1 << 19
+ROWS_NUMBERS = 1 << 20
 """The same of a text that has more: products of very few rows are slow."""
-
-_ROWS_AT_ONCE = 256
-
-_sights: MutableMapping[Tensor, "_Sight"] = WeakIdKeyDictionary()
-"""What rows see under masks that are alive: most models give all layers the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +50,6 @@ class _Piece:
         return keys * math.prod(int(part.stop - part.start) for part in parts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sight:
-    """What rows see under a mask; an axis of length 1 holds for all texts, or all rows."""
-
-    reach: Int[np.ndarray, "batch query"]
-    """One past the last key that a row sees; under a causal mask that is the row itself."""
-    clear: Int[np.ndarray, "batch query"]
-    """How many keys, from the first, the mask leaves as they are."""
-
-
 def attention_in_pieces(
     eager: Eager,
     module: nn.Module,
@@ -85,45 +70,66 @@ def attention_in_pieces(
     joined = value.new_empty(batch, queries, heads, value.shape[3])
     if real is None:
         real = torch.ones(batch, queries, dtype=torch.bool, device=query.device)
+    weights = real.to(_mass_type(query))
 
-    def compute(pieces: Iterable[_Piece]) -> Tensor:
-        mass = torch.zeros(batch, heads, keys, device=query.device, dtype=_mass_type(query))
-        room = query.new_empty(largest if plain else 0)
-        for piece in pieces:
-            texts, rows = piece.texts, piece.rows
-            seen, part_of_mask = keys, None
-            if mask is not None and sight is not None:
-                seen = int(_part_of_sight(sight.reach, piece, query).max())
-                clear = int(_part_of_sight(sight.clear, piece, query).min())
-                # A mask that changes nothing need not be added.
-                if clear < seen:
-                    first = clear if plain else 0
-                    part_of_mask = _part_of_mask(mask, piece, query)[..., first:seen]
-            given = (
-                query[texts, piece.heads, rows],
-                key[texts, piece.key_heads, :seen],
-                value[texts, piece.key_heads, :seen],
-                part_of_mask,
-            )
-            if plain:
-                part, attention = plain_attention(*given, scaling_of(query, options), room)
-            else:
-                part, attention = eager(module, *given, **options)
-            joined[texts, rows, piece.heads] = part
-            mass[texts, piece.heads, :seen] += column_mass(attention, real[texts, rows])
-        return mass
-
-    sight = _sight(mask) if mask is not None else None
+    sight = sight_under(mask) if mask is not None else None
     plain = is_plain(eager, module, query, key, value, options)
+    heads_first = joined.transpose(1, 2)
+
+    def step(piece: _Piece, mass: Tensor, room: Tensor) -> Callable[[], None]:
+        """What computes a piece."""
+        texts, rows = piece.texts, piece.rows
+        seen, part_of_mask = keys, None
+        if mask is not None and sight is not None:
+            seen, clear = sight.reach(texts, rows), sight.clear(texts, rows)
+            # A mask that changes nothing need not be added.
+            if clear < seen:
+                first = clear if plain else 0
+                part_of_mask = _part_of_mask(mask, piece, query)[..., first:seen]
+        given = (
+            query[texts, piece.heads, rows],
+            key[texts, piece.key_heads, :seen],
+            value[texts, piece.key_heads, :seen],
+            part_of_mask,
+        )
+        results = (
+            weights[texts, rows],
+            mass[texts, piece.heads, :seen],
+            heads_first[texts, piece.heads, rows],
+        )
+        if plain:
+            return lay_out(*given, *results, scaling_of(query, options), room).compute
+        return partial(_compute, partial(eager, module, *given, **options), *results)
+
     all_pieces = list(_pieces(query.shape, key.shape, cut))
-    largest = max(piece.numbers(keys) for piece in all_pieces)
     long = all_pieces[0].rows.stop < queries
     threads = torch.get_num_threads() if long and query.device.type == "cpu" else 1
     # Their order is fixed, so that sums come out the same each time; every second one, since under
     # a causal mask later rows take longer.
     shares = [all_pieces[first::threads] for first in range(min(threads, len(all_pieces)))]
-    masses = in_threads(compute, shares)
+    largest = max(piece.numbers(keys) for piece in all_pieces) if plain else 0
+    masses, steps = [], []
+    for share in shares:
+        mass = torch.zeros(batch, heads, keys, device=query.device, dtype=weights.dtype)
+        room = query.new_empty(largest)
+        masses.append(mass)
+        steps.append([step(piece, mass, room) for piece in share])
+    in_threads(_run, steps)
     return joined, sum(masses[1:], start=masses[0])
+
+
+def _run(steps: Iterable[Callable[[], None]]) -> None:
+    for step in steps:
+        step()
+
+
+def _compute(
+    eager: Callable[[], tuple[Tensor, Tensor]], weights: Tensor, mass: Tensor, joined: Tensor
+) -> None:
+    """A piece by the family's own function."""
+    part, attention = eager()
+    joined.copy_(part.transpose(1, 2))
+    mass += column_mass(attention, weights)
 
 
 def _pieces(query: torch.Size, key: torch.Size, cut: Cut) -> Iterator[_Piece]:
@@ -134,19 +140,24 @@ def _pieces(query: torch.Size, key: torch.Size, cut: Cut) -> Iterator[_Piece]:
     rows = queries
     if cut.rows is not None or numbers > PIECE_NUMBERS:
         apart = key_heads if cut.by_head and heads % key_heads == 0 else 1
-        rows = cut.rows or min(queries, max(1, ROWS_NUMBERS // (heads // apart * keys)))
+        rows = cut.rows or _even(queries, max(1, ROWS_NUMBERS // (heads // apart * keys)))
         texts = 1
     else:
         apart, texts = 1, max(1, PIECE_NUMBERS // numbers)
     for text in range(0, batch, texts):
-        for group in range(apart):
-            for row in range(0, queries, rows):
+        for row in range(0, queries, rows):
+            for group in range(apart):
                 yield _Piece(
                     slice(text, text + texts),
                     _part(group, heads // apart),
                     _part(group, key_heads // apart),
                     slice(row, min(row + rows, queries)),
                 )
+
+
+def _even(number: int, most: int) -> int:
+    """The size of parts of about the same size, none of which has more than `most`."""
+    return math.ceil(number / math.ceil(number / most))
 
 
 def _part(number: int, size: int) -> slice:
@@ -159,42 +170,6 @@ def _part_of_mask(mask: Tensor, piece: _Piece, query: Tensor) -> Tensor:
         if mask.shape[axis] == query.shape[axis] > 1:
             mask = mask[(slice(None),) * axis + (part,)]
     return mask
-
-
-def _part_of_sight(
-    keys: Int[np.ndarray, "batch query"], piece: _Piece, query: Tensor
-) -> Int[np.ndarray, "some_texts some_queries"]:
-    texts = piece.texts if len(keys) == len(query) else slice(None)
-    rows = piece.rows if keys.shape[1] == query.shape[2] else slice(None)
-    return keys[texts, rows]
-
-
-def _sight(mask: Tensor) -> _Sight:
-    """What rows see under a mask.
-
-    It adds the least number of its type where nothing is seen: the softmax there is exactly zero,
-    and need not be computed.
-    """
-    known = _sights.get(mask)
-    if known is None:
-        parts = [_sight_of_rows(rows) for rows in torch.split(mask, _ROWS_AT_ONCE, dim=2)]
-        known = _Sight(
-            reach=np.concatenate([part.reach for part in parts], axis=1),
-            clear=np.concatenate([part.clear for part in parts], axis=1),
-        )
-        _sights[mask] = known
-    return known
-
-
-def _sight_of_rows(mask: Tensor) -> _Sight:
-    keys = mask.shape[-1]
-    seen = (mask > torch.finfo(mask.dtype).min / 2).any(1)
-    changed = (mask != 0).any(1)
-    return _Sight(
-        # A row that sees nothing at all counts as one that sees everything.
-        reach=(keys - seen.flip(-1).byte().argmax(-1)).cpu().numpy(),
-        clear=torch.where(changed.any(-1), changed.byte().argmax(-1), keys).cpu().numpy(),
-    )
 
 
 def _mass_type(query: Tensor) -> torch.dtype:

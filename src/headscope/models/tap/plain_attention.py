@@ -7,11 +7,13 @@ module.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 Eager = Callable[..., tuple[Tensor, Tensor]]
@@ -25,25 +27,80 @@ _QUERIES, _KEYS = 5, 7
 _verdicts: MutableMapping[nn.Module, dict[torch.dtype, bool]] = WeakKeyDictionary()
 
 
-def plain_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scaling: float, room: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Joined heads (batch query head d_head) and attention, as a family's own function gives them.
+@dataclass(frozen=True, slots=True)
+class PlainAttention:
+    """Attention of some rows, with all that it reads and writes in its place.
 
-    `mask` is added to the scores of the last keys, as many as it has columns. Heads that share keys
-    are rows of one product. The attention is in `room`, which the next call writes over.
+    Only long operations are left to do. Short ones, such as taking a slice, would have threads wait
+    for each other: each gives the interpreter's lock away and takes it again.
     """
-    batch, heads, queries, d_head = query.shape
-    groups, keys = key.shape[1:3]
-    maps = room[: batch * heads * queries * keys].view(batch * groups, -1, keys)
-    by_group = query.reshape(batch * groups, -1, d_head)
-    maps.baddbmm_(by_group, key.flatten(0, 1).mT, beta=0, alpha=scaling)
-    attention = maps.view(batch, heads, queries, keys)
-    if mask is not None:
-        attention[..., keys - mask.shape[-1] :] += mask
-    torch.softmax(maps, dim=-1, out=maps)
-    joined = torch.bmm(maps, value.flatten(0, 1)).view(batch, heads, queries, -1).transpose(1, 2)
-    return joined, attention
+
+    query: Float[Tensor, "map query d_head"]
+    key: Float[Tensor, "map d_head key"]
+    value: Float[Tensor, "map key d_value"]
+    scaling: float
+    mask: Tensor | None
+    """Of the last keys, as many as it has columns."""
+    masked: Tensor
+    """These of all maps."""
+    maps: Float[Tensor, "map query key"]
+    """Of a text and a head each."""
+    weights: Float[Tensor, "map 1 query"]
+    """What rows count in the mass: padding nothing."""
+    mass: Float[Tensor, "map 1 key"]
+    joined: Tensor
+    """map query d_value; batch head query d_value of several texts."""
+
+    def compute(self) -> None:
+        """Write the joined heads and the maps, and add to the mass."""
+        self.maps.baddbmm_(self.query, self.key, beta=0, alpha=self.scaling)
+        if self.mask is not None:
+            self.masked.add_(self.mask)
+        torch.softmax(self.maps, dim=-1, out=self.maps)
+        self.mass.baddbmm_(self.weights, self.maps)
+        if self.joined.ndim == self.maps.ndim:
+            torch.bmm(self.maps, self.value, out=self.joined)
+        else:
+            self.joined.copy_(torch.bmm(self.maps, self.value).view_as(self.joined))
+
+
+def lay_out(
+    query: Float[Tensor, "batch head query d_head"],
+    key: Float[Tensor, "batch group key d_head"],
+    value: Float[Tensor, "batch group key d_value"],
+    mask: Tensor | None,
+    weights: Float[Tensor, "batch query"],
+    mass: Float[Tensor, "batch head key"],
+    joined: Float[Tensor, "batch head query d_value"],
+    scaling: float,
+    room: Float[Tensor, " number"],
+) -> PlainAttention:
+    """What computes the attention of these texts and heads; maps are written to `room`."""
+    batch, heads, queries, _ = query.shape
+    keys = key.shape[2]
+    maps = room[: batch * heads * queries * keys].view(batch, heads, queries, keys)
+    last = keys - (mask.shape[-1] if mask is not None else 0)
+    return PlainAttention(
+        query=query.flatten(0, 1),
+        key=_for_each_head(key, heads).mT,
+        value=_for_each_head(value, heads),
+        scaling=scaling,
+        mask=mask,
+        masked=maps[..., last:],
+        maps=maps.flatten(0, 1),
+        weights=weights[:, None, None].expand(-1, heads, -1, -1).flatten(0, 1),
+        mass=mass.flatten(0, 1)[:, None],
+        joined=joined[0] if batch == 1 else joined,
+    )
+
+
+def _for_each_head(
+    shared: Float[Tensor, "batch group key d_head"], heads: int
+) -> Float[Tensor, "map key d_head"]:
+    """Keys, or values, of each text and head; of one text, and if no heads share them, a view."""
+    batch, groups, keys, width = shared.shape
+    each = shared[:, :, None].expand(-1, -1, heads // groups, -1, -1)
+    return each.reshape(batch * heads, keys, width)
 
 
 def scaling_of(query: Tensor, options: Mapping[str, Any]) -> float:
@@ -86,7 +143,12 @@ def _try(eager: Eager, query: Tensor, key: Tensor, value: Tensor, scaling: float
     values = random(value, 2, value.shape[1], _KEYS, value.shape[3])
     mask = random(query, 2, 1, _QUERIES, _KEYS)
     room = query.new_empty(2 * heads * _QUERIES * _KEYS)
-    ours = plain_attention(queries, keys, values, mask, scaling, room)
+    joined = torch.empty(2, heads, _QUERIES, values.shape[3]).to(values)
+    mass = query.new_zeros(2, heads, _KEYS)
+    weights = query.new_ones(2, _QUERIES)
+    plain = lay_out(queries, keys, values, mask, weights, mass, joined, scaling, room)
+    plain.compute()
+    ours = (joined.transpose(1, 2), plain.maps.view(2, heads, _QUERIES, _KEYS))
     try:
         theirs = eager(queries, keys, values, mask)
         return all(
