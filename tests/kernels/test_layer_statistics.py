@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.compiled import scratch
-from headscope.kernels import fused, head_tiles
+from headscope.kernels import fused, head_tiles, longest_first
 from headscope.kernels.column_mass import column_mass
 from headscope.kernels.fused import fused_statistics
 from headscope.kernels.position_sums import sum_by_position, sum_products_by_position
@@ -263,6 +263,44 @@ def test_more_pairs_tie_than_there_is_room_for(values, minimal):
             torch.testing.assert_close(
                 found, expected, rtol=1e-4, atol=1e-4, equal_nan=True, msg=name
             )
+
+
+@pytest.mark.parametrize("variant", ["raw", "centred", "cosine"])
+@pytest.mark.parametrize("rule", ["top:0.01", "top:0.3", "max:0.5"])
+def test_pairs_of_short_vectors_are_left_out_where_the_largest_alone_are_wanted(
+    variant, rule, monkeypatch
+):
+    """Lengths differ, some vectors are zero, tokens are not counted, texts are of uneven length."""
+    rng = np.random.default_rng(6)
+    texts = [random_text(rng, n) for n in (500, 410, 3)]
+    texts[0].special[17] = texts[0].special[250] = True
+    z, attention = random_layer(rng, texts)
+    z *= torch.tensor(rng.lognormal(0, 1, (3, HEADS, 500, 1)))
+    z[:, :, 40:60] = 0
+    chosen = Settings(
+        window_tokens=512, similarity=variant, pairs=PairRule.parse(rule), minimal=True
+    )
+    batch = padded_batch(texts, chosen)
+    whole = measured(vectorised_statistics, z, attention, batch, causal=False, settings=chosen)
+    products = 0
+
+    def count(tile, *others):
+        nonlocal products
+        products += tile.size
+        return sift(tile, *others)
+
+    sift = longest_first.compiled.sift_ordered
+    monkeypatch.setattr(longest_first.compiled, "sift_ordered", count)
+    monkeypatch.setattr(fused, "TILE_NUMBERS", 0)
+    ours = measured(fused_statistics, z, attention, batch, causal=False, settings=chosen)
+    for part in ("rows", "sums"):
+        for name, expected in getattr(whole, part).items():
+            torch.testing.assert_close(
+                getattr(ours, part)[name], expected, rtol=1e-9, atol=1e-9, equal_nan=True, msg=name
+            )
+    assert (products > 0) == (rule != "max:0.5")
+    if variant == "raw" and rule == "top:0.01":
+        assert products < 0.5 * HEADS * (500**2 + 410**2) / 2
 
 
 def test_millions_of_pairs_of_one_rule_are_counted():

@@ -35,6 +35,9 @@ def compile_part(part: Part) -> None:
         measure_heads.sum_tile(tile, 0, -np.inf, 0, 0, task)
         measure_heads.sift_tile(tile, 0, 0, 0, task)
         measure_heads.count_tile(tile, 0, 0, 0, task)
+        measure_heads.begin_ordered(-np.inf, 0, 0, task)
+        measure_heads.sift_ordered(tile, 0, 0, task.texts, task.scratch)
+        measure_heads.finish_ordered(np.arange(len(tile)), 0, 0, task)
     mark_as_compiled(part)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from headscope.compiled.count_pairs import count_candidates, count_rows, counts_rows
 from headscope.compiled.decorators import entry, inlined
 from headscope.compiled.finish_text import begin_text, finish_counts, finish_sums
-from headscope.compiled.layout import Floats, Scratch, Task, Texts
-from headscope.compiled.sift_rows import likely_taken, most_taken, sift_rows
+from headscope.compiled.layout import Floats, Ints, Scratch, Task, Texts
+from headscope.compiled.sift_rows import keep_largest, likely_taken, most_taken, sift_rows
 from headscope.compiled.sum_rows import sum_around_boundaries, sum_rows
 
 
@@ -27,7 +27,9 @@ def measure_texts(products: Floats, first_text: int, task: Task) -> None:
             text, tile = first_text + place, products[place, head]
             begin_text(text, head, task)
             scratch.floor[0] = likely_taken(tile, text, texts, scratch)
-            _sum_and_sift(tile, beginning, text, head, task)
+            sum_rows(tile, beginning, text, head, task)
+            sum_around_boundaries(tile, beginning, text, head, texts, task.outputs)
+            sift_rows(tile, beginning, text, texts, scratch)
             if _floor_was_too_high(text, texts, scratch):
                 scratch.floor[0], scratch.filled[0] = -np.inf, 0
                 sift_rows(tile, beginning, text, texts, scratch)
@@ -48,7 +50,8 @@ def sum_tile(tile: Floats, first_row: int, guess: float, text: int, head: int, t
     if first_row == 0:
         begin_text(text, head, task)
         scratch.floor[0] = guess
-    _sum_and_sift(tile, first_row, text, head, task)
+    sum_rows(tile, first_row, text, head, task)
+    sift_rows(tile, first_row, text, texts, scratch)
     if first_row + len(tile) < texts.end_counted[text]:
         return True
     if _floor_was_too_high(text, texts, scratch):
@@ -79,11 +82,47 @@ def count_tile(tile: Floats, first_row: int, text: int, head: int, task: Task) -
         finish_counts(text, head, task)
 
 
-@inlined
-def _sum_and_sift(tile: Floats, first_row: int, text: int, head: int, task: Task) -> None:
-    sum_rows(tile, first_row, text, head, task)
-    sum_around_boundaries(tile, first_row, text, head, task.texts, task.outputs)
-    sift_rows(tile, first_row, text, task.texts, task.scratch)
+@entry
+def begin_ordered(guess: float, text: int, head: int, task: Task) -> None:
+    """For long texts of which no sums are wanted, their tokens in any order: before the tiles.
+
+    `guess` is a similarity that, probably, as many pairs reach as any rule takes.
+    """
+    begin_text(text, head, task)
+    task.scratch.floor[0] = guess
+
+
+@entry
+def sift_ordered(tile: Floats, first_row: int, text: int, ordered: Texts, scratch: Scratch) -> Any:
+    """Sift the rows from `first_row` on; returns what a pair must reach from now on.
+
+    `ordered` says that all tokens are counted, the first being those of the text in their order.
+    """
+    sift_rows(tile, first_row, text, ordered, scratch)
+    wanted = most_taken(text, ordered)
+    if scratch.filled[0] > 2 * wanted:
+        keep_largest(wanted, scratch)
+    return scratch.floor[0]
+
+
+@entry
+def finish_ordered(order: Ints, text: int, head: int, task: Task) -> Any:
+    """Count the pairs of all tiles, the token at each place being given by `order`.
+
+    False if that cannot be: `guess` was too high, or more pairs are equal than there is room for.
+    """
+    scratch = task.scratch
+    if _floor_was_too_high(text, task.texts, scratch):
+        return False
+    wanted = most_taken(text, task.texts)
+    if scratch.filled[0] > wanted:
+        keep_largest(wanted, scratch)
+    rows, columns = scratch.candidate_rows, scratch.candidate_columns
+    for index in range(scratch.filled[0]):
+        one, other = order[rows[index]], order[columns[index]]
+        rows[index], columns[index] = min(one, other), max(one, other)
+    _finish_first_pass(text, head, task)
+    return not counts_rows(scratch)
 
 
 @inlined

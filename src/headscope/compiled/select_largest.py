@@ -57,6 +57,8 @@ def kth_largest(values: NDArray[np.floating], k: int) -> Any:
     nobody foresees.
     """
     floor, beyond = _least_and_most(values)
+    if k == len(values):
+        return floor
     above_floor, above_beyond = len(values), _count_from(values, beyond)
     half: Any = np.float32(0.5)  # keeps single precision single
     while above_beyond < k and above_floor > above_beyond + _FEW:

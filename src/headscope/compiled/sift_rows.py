@@ -20,7 +20,7 @@ def sift_rows(tile: Floats, first_row: int, text: int, texts: Texts, scratch: Sc
         place = sift_until_full(tile, place, first_row, scratch.floor[0], text, texts, scratch)
         if place == len(tile):
             return
-        _keep_largest(most_taken(text, texts), scratch)
+        keep_largest(most_taken(text, texts), scratch)
 
 
 @inner
@@ -103,7 +103,7 @@ def most_taken(text: int, texts: Texts) -> int:
 
 
 @inner
-def _keep_largest(wanted: int, scratch: Scratch) -> None:
+def keep_largest(wanted: int, scratch: Scratch) -> None:
     """Drop the candidates that no rule can ask for; later ones must reach the least of the kept.
 
     Where too many are equal, drop some of these: then the floor lies above what rules take, and
@@ -145,4 +145,5 @@ def keep_from(least: float, scratch: Scratch) -> None:
         candidates[left], rows[left], columns[left] = value, rows[index], columns[index]
         left += int(value >= least)
     scratch.filled[0] = left
-    scratch.floor[0] = least
+    # Where equal ones were dropped, the floor lies above those that were kept.
+    scratch.floor[0] = max(scratch.floor[0], least)

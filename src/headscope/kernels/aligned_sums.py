@@ -33,6 +33,25 @@ def sum_around_boundaries(
     return (blocks.double() * both).sum(0).permute(2, 0, 1).triu(1)
 
 
+def sum_products_around_boundaries(
+    vectors: Float[Tensor, "batch head token d_head"], batch: TextBatch
+) -> Float[Tensor, "head offset offset"]:
+    """What `sum_around_boundaries` gives for scalar products, without those of far tokens.
+
+    Vectors around all boundaries side by side are one vector for each offset.
+    """
+    text, rows = _places(batch)
+    uncounted = (~_counted_at(batch, text, rows)).mT.flatten().nonzero().flatten()
+    n = vectors.shape[2]
+    places = (text[:, None] * n + rows.clamp(0, n - 1)).mT.flatten()
+    sums = []
+    for head in range(vectors.shape[1]):
+        around = vectors[:, head].flatten(0, 1).index_select(0, places)
+        joined = around.index_fill_(0, uncounted, 0).view(2 * ALIGNED_TOKENS, -1)
+        sums.append(joined @ joined.mT)
+    return torch.stack(sums).double().triu(1)
+
+
 def count_around_boundaries(batch: TextBatch) -> Float[Tensor, "offset offset"]:
     """How many pairs of tokens each element of `sum_around_boundaries` adds up."""
     text, rows = _places(batch)

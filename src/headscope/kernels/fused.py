@@ -24,6 +24,7 @@ from headscope.compiled.layout import (
     Task,
 )
 from headscope.compiled.scratch import new_scratch
+from headscope.kernels.aligned_sums import sum_products_around_boundaries
 from headscope.kernels.focal import exclusiveness
 from headscope.kernels.head_tiles import measure_heads
 from headscope.kernels.labels import GROUPS, LEMMA, TOKEN
@@ -72,11 +73,18 @@ def fused_statistics(
     def sum_by_position(heads: slice) -> Float[Tensor, "some_heads variant position position"]:
         return _position_sums(vectors, heads, outputs, layer, batch, settings)
 
+    def sum_without_products(
+        heads: slice,
+    ) -> Float[Tensor, "some_heads variant position position"]:
+        around = sum_products_around_boundaries(compared[:, heads], batch)
+        outputs.aligned_sums[heads] = around.numpy()
+        return sum_by_position(heads)
+
     if _fits(vectors):
         _measure_texts(compared, Task(texts, layer, outputs, new_scratch(texts, layer)))
         position_sums = sum_by_position(slice(None))
     else:
-        position_sums = measure_heads(compared, texts, layer, outputs, sum_by_position)
+        position_sums = measure_heads(compared, texts, layer, outputs, sum_without_products)
 
     thresholds = torch.from_numpy(layer.thresholds)
     high = (scaled[..., None] >= thresholds).sum(-2).double()

@@ -12,6 +12,8 @@ from torch import Tensor
 from headscope.compiled import measure_heads as compiled
 from headscope.compiled.layout import Layer, Outputs, Task, Texts
 from headscope.compiled.scratch import new_scratch
+from headscope.compiled.select_largest import kth_largest
+from headscope.kernels.longest_first import LongestFirst, wants_largest_alone
 from headscope.threads import in_threads
 
 BAND_NUMBERS = 1 << 18
@@ -28,23 +30,23 @@ def measure_heads(
     texts: Texts,
     layer: Layer,
     outputs: Outputs,
-    sum_by_position: Callable[[slice], Tensor],
+    sum_heads: Callable[[slice], Tensor],
 ) -> Float[Tensor, "head variant position position"]:
-    """Run the compiled passes head by head, on threads; the sums by position come with them."""
+    """Run the compiled passes head by head, on threads, and `sum_heads` for those of a thread."""
     heads = vectors.shape[1]
-    threads = min(torch.get_num_threads(), heads)
+    ordered = LongestFirst.of(vectors, texts) if wants_largest_alone(texts, layer) else None
 
-    def measure(some: Iterable[int]) -> list[Tensor]:
+    def measure(some: Iterable[int]) -> Tensor:
         task = Task(texts, layer, outputs, new_scratch(texts, layer))
         room = vectors.new_empty(max(BAND_NUMBERS, vectors.shape[2]))
-        sums = []
+        done = []
         for head in some:
-            _measure_head(vectors[:, head], head, task, room)
-            sums.append(sum_by_position(slice(head, head + 1)))
-        return sums
+            _measure_head(vectors[:, head], head, task, room, ordered)
+            done.append(head)
+        return sum_heads(slice(done[0], done[-1] + 1))
 
-    found = in_threads(measure, [range(heads)[first::threads] for first in range(threads)])
-    return torch.cat([found[head % threads][head // threads] for head in range(heads)])
+    shares = np.array_split(np.arange(heads), min(torch.get_num_threads(), heads))
+    return torch.cat(in_threads(measure, [share.tolist() for share in shares]))
 
 
 def _measure_head(
@@ -52,11 +54,14 @@ def _measure_head(
     head: int,
     task: Task,
     room: Float[Tensor, " number"],
+    ordered: LongestFirst | None,
 ) -> None:
     for text in range(len(vectors)):
         written = vectors[text, : int(task.texts.end_counted[text])]
         most = int(task.texts.taken[text, task.texts.is_top].max(initial=0))
         guess = _likely_taken(written, most)
+        if ordered is not None and ordered.measure(guess, text, head, task, room):
+            continue
         right = True
         for row, tile in _tiles(written, room):
             right &= compiled.sum_tile(tile, row, guess, text, head, task)
@@ -73,14 +78,15 @@ def _likely_taken(vectors: Float[Tensor, "token d_head"], taken: int) -> float:
 
     Without it, the first rows would all be kept until it is known how large the largest are.
     """
-    n, sample = len(vectors), min(len(vectors), _SAMPLE_TOKENS)
-    chosen = vectors[torch.arange(sample) * n // max(1, sample)]
-    above, across = torch.triu_indices(sample, sample, 1)
-    similarities = (chosen @ chosen.mT)[above, across]
-    wanted = math.ceil(_SAMPLE_MARGIN * taken / max(1, n * (n - 1) // 2) * len(similarities))
-    if wanted >= len(similarities) // 2:
+    n, sample = len(vectors), min(len(vectors) // 2, _SAMPLE_TOKENS)
+    if sample == 0:
         return -math.inf
-    return float(similarities.topk(max(1, wanted)).values[-1])
+    step = n // sample
+    similarities = vectors[::step][:sample] @ vectors[step // 2 :: step][:sample].mT
+    wanted = math.ceil(_SAMPLE_MARGIN * taken / (n * (n - 1) // 2) * similarities.numel())
+    if wanted >= similarities.numel() // 2:
+        return -math.inf
+    return float(kth_largest(similarities.flatten().numpy(), max(1, wanted)))
 
 
 def _tiles(
