@@ -34,7 +34,7 @@ from headscope.kernels.position_sums import (
     mean_part_by_position,
     sum_products_by_position,
 )
-from headscope.kernels.similarity import comparable
+from headscope.kernels.similarity import comparable, vector_lengths
 from headscope.kernels.statistics import LayerStatistics
 from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.token_rows import (
@@ -64,7 +64,7 @@ def fused_statistics(
     """What `vectorised_statistics` gives, in one pass over each matrix of similarities."""
     scaled = scaled_mass(mass, batch, causal, settings)
     vectors = head_output.float() if head_output.dtype != torch.float64 else head_output
-    norms: Float[Tensor, "batch head token"] = torch.linalg.vector_norm(vectors, dim=-1)
+    norms = vector_lengths(vectors)
     texts = texts_of(batch, settings)
     layer = layer_of(norms, scaled, settings)
     outputs = empty_outputs(texts, layer, settings)

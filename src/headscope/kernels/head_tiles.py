@@ -13,7 +13,7 @@ from headscope.compiled import measure_heads as compiled
 from headscope.compiled.layout import Layer, Outputs, Task, Texts
 from headscope.compiled.scratch import new_scratch
 from headscope.compiled.select_largest import kth_largest
-from headscope.kernels.longest_first import LongestFirst, wants_largest_alone
+from headscope.kernels.longest_first import LongestFirst, all_counted, wants_largest_alone
 from headscope.threads import in_threads
 
 BAND_NUMBERS = 1 << 18
@@ -34,7 +34,7 @@ def measure_heads(
 ) -> Float[Tensor, "head variant position position"]:
     """Run the compiled passes head by head, on threads, and `sum_heads` for those of a thread."""
     heads = vectors.shape[1]
-    ordered = LongestFirst.of(vectors, texts) if wants_largest_alone(texts, layer) else None
+    ordered = all_counted(texts) if wants_largest_alone(texts, layer) else None
 
     def measure(some: Iterable[int]) -> Tensor:
         task = Task(texts, layer, outputs, new_scratch(texts, layer))
@@ -54,13 +54,16 @@ def _measure_head(
     head: int,
     task: Task,
     room: Float[Tensor, " number"],
-    ordered: LongestFirst | None,
+    ordered: Texts | None,
 ) -> None:
+    """Measure a head; `ordered` are the texts for `LongestFirst`, if its largest pairs suffice."""
+    counted = task.texts.counted
+    longest_first = LongestFirst.of(vectors, counted, ordered) if ordered is not None else None
     for text in range(len(vectors)):
         written = vectors[text, : int(task.texts.end_counted[text])]
         most = int(task.texts.taken[text, task.texts.is_top].max(initial=0))
         guess = _likely_taken(written, most)
-        if ordered is not None and ordered.measure(guess, text, head, task, room):
+        if longest_first is not None and longest_first.measure(guess, text, head, task, room):
             continue
         right = True
         for row, tile in _tiles(written, room):

