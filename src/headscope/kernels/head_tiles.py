@@ -21,8 +21,8 @@ BAND_NUMBERS = 1 << 18
 
 _SAMPLE_TOKENS = 128
 _SAMPLE_MARGIN = 2
-"""Times as many pairs of a sample are taken as rules take of the text: few heads have fewer. Of 90
-guesses for a text of 2,048 tokens one was too high; with 3 none, but half as many more are kept."""
+"""Times as many pairs of a sample are taken as rules take of the text: few heads have fewer. Of 540
+guesses for texts of 2,048 tokens none was too high; with 1.5 times as many, 14 were."""
 
 
 def measure_heads(
