@@ -4,7 +4,7 @@
 # make test-faults   kills, full disks, damaged files: all of them (up to an hour)
 # make fuzz    10,000 spoilt corpora and runs
 # make check   set up, run what CI checks before the tests: format, lint, types, layers
-# make bench   set up, measure speed and memory (minutes)
+# make bench   set up, measure speed and memory (hours)
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -16,6 +16,12 @@ JOBS ?= $(shell nproc)
 
 # The lower end of the range of transformers in pyproject.toml; the pin is its upper end.
 OLDEST := 5.6.0
+
+# nnsight and TransformerLens are measured where they are installed: give an environment with VENV=.
+RATIO := $(BIN)/python benchmarks/forward_ratio.py --markdown
+
+# Texts of uneven lengths: EWT dev, where it lies beside the repository.
+PARAGRAPHS ?= ../shared/corpora/ewt-dev.conllu.gz
 
 .PHONY: demo test test-oldest test-faults fuzz check bench clean
 
@@ -43,11 +49,17 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/forward_ratio.py demo base bert12
-	$(BIN)/python benchmarks/forward_ratio.py smollm2 --texts 1 --repeats 3
-	$(BIN)/python benchmarks/forward_ratio.py demo --texts 32 --repeats 3 --tokens 32 64 256 512
-	$(BIN)/python benchmarks/forward_ratio.py smollm2 --texts 1 --repeats 3 --ours --tokens 128 512 4096
+	$(RATIO) demo base bert12
+	$(RATIO) demo --tokens 32 --texts 256
+	$(RATIO) demo --tokens 64 --texts 128
+	$(RATIO) demo --tokens 256 --texts 32
+	$(RATIO) demo --tokens 512 --texts 16
+	$(RATIO) smollm2 --tokens 128 --texts 32 --repeats 5
+	$(RATIO) smollm2 --tokens 512 --texts 4 --repeats 5
+	$(RATIO) smollm2 --tokens 2048 --texts 1 --repeats 5
+	$(RATIO) smollm2 --tokens 4096 --texts 1 --repeats 3
 	$(BIN)/python benchmarks/oracle_difference.py demo base
+	$(if $(wildcard $(PARAGRAPHS)),$(BIN)/python benchmarks/uneven_lengths.py $(PARAGRAPHS) --texts 512)
 	$(BIN)/python benchmarks/peak_memory.py --model demo --tokens 128 512
 	-$(BIN)/python benchmarks/peak_memory.py
 	$(BIN)/python benchmarks/corpus_memory.py

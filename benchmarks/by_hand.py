@@ -1,70 +1,94 @@
 """The minimal analysis as a skilled user writes it without headscope, in two ways.
 
 Minimal: raw similarity, column-sum mask, top 1 % pairs, their distances, same sentence, repetition,
-focal token, and the sum of C over texts. Both are given z and the attention maps by whatever reads
-the model: hooks (here), nnsight or TransformerLens (`peers.py`). Neither has nulls, sweeps,
-intervals, checks or files.
+focal token, and the sum of C over texts (one sum for all layers: as much work, and less memory).
+Both are given z and the attention maps by whatever reads the model: hooks (here), nnsight or
+TransformerLens (`peers.py`). Neither has nulls, sweeps, intervals, checks or files.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from plain_batches import PlainBatch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headscope.kernels.labels import SENTENCE, TOKEN, TokenLabels
-
 OnLayer = Callable[[Tensor, Tensor], None]
-Reader = Callable[[TokenLabels, OnLayer], None]
+Reader = Callable[[PlainBatch, OnLayer], None]
 """Runs a model over a batch; `OnLayer` gets z (batch head token d_head) and A of every layer."""
 
 
+class LastAttentionDone(Exception):
+    """Raised to end a forward pass: nobody asks for what comes behind the last attention."""
+
+
 def hooks(model: PreTrainedModel) -> Reader:
-    """Reads an eager model with hooks."""
-    return lambda labels, on_layer: _read_with_hooks(model, labels, on_layer)
-
-
-def _read_with_hooks(model: PreTrainedModel, labels: TokenLabels, on_layer: OnLayer) -> None:
-    heads = model.config.num_attention_heads
-    waiting: list[Tensor] = []
+    """Reads an eager model with hooks, which stay on it."""
+    heads, layers = model.config.num_attention_heads, model.config.num_hidden_layers
+    # No key is needed again: a cache of them would only slow this down.
+    uncached = {"use_cache": False} if not is_bert(model) else {}
+    joined: list[Tensor] = []
+    receiver: list[OnLayer] = []
+    done = 0
 
     def on_projection(module: torch.nn.Module, given: tuple[Tensor, ...]) -> None:
-        waiting.append(given[0])
+        joined.append(given[0])
 
     def on_attention(module: torch.nn.Module, given: object, got: tuple[Tensor, ...]) -> None:
-        joined = waiting.pop()
-        z = joined.unflatten(-1, (heads, -1)).transpose(1, 2)
-        on_layer(z, got[1])
+        nonlocal done
+        # BERT's attention gives what its heads wrote; others project it before they give it.
+        z = joined.pop() if joined else got[0]
+        receiver[0](by_head(z, heads), got[1])
+        done += 1
+        if done == layers:
+            raise LastAttentionDone
 
-    registered = []
     for name, module in model.named_modules():
-        if name.endswith(("attention.output.dense", "self_attn.o_proj")):
-            registered.append(module.register_forward_pre_hook(on_projection))
-        elif name.endswith(("layer.attention", "self_attn")) or name.split(".")[-1] == "attention":
-            registered.append(module.register_forward_hook(on_attention))
-    try:
+        if name.endswith("self_attn.o_proj"):
+            module.register_forward_pre_hook(on_projection)
+        elif name.endswith(("attention.self", "self_attn")):
+            module.register_forward_hook(on_attention)
+
+    def read(batch: PlainBatch, on_layer: OnLayer) -> None:
+        nonlocal done
+        done, receiver[:] = 0, [on_layer]
         with torch.inference_mode():
-            model(
-                input_ids=labels.token_ids,
-                attention_mask=labels.real.long(),
-                output_attentions=True,
-            )
-    finally:
-        for hook in registered:
-            hook.remove()
+            try:
+                model(**batch.inputs, **uncached)
+            except LastAttentionDone:
+                return
+        raise LookupError(f"attention of {layers} layers was expected, {done} came")
+
+    return read
 
 
-def numpy_per_head(read: Reader, labels: TokenLabels) -> None:
-    """Careful NumPy, a head at a time."""
-    counted = labels.counted(False).numpy()
-    sentence, token = labels.groups[SENTENCE].numpy(), labels.groups[TOKEN].numpy()
+def is_bert(model: PreTrainedModel) -> bool:
+    return hasattr(model, "encoder")
+
+
+def by_head(joined: Tensor, heads: int) -> Tensor:
+    """(batch token d_model) as (batch head token d_head)."""
+    return joined.reshape(*joined.shape[:2], heads, -1).transpose(1, 2)
+
+
+@lru_cache(maxsize=2)
+def pairs_of(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All pairs of n tokens."""
+    return np.triu_indices(n, 1)
+
+
+def numpy_per_head(read: Reader, batch: PlainBatch) -> None:
+    """Careful NumPy, a head at a time; products of vectors by torch, for all heads at once."""
+    counted = batch.counted.numpy()
+    sentence, token = batch.sentence_ids.numpy(), batch.token_ids.numpy()
     n = counted.shape[1]
-    total: dict[int, NDArray[np.float32]] = {}
+    total: Tensor | None = None
     known = []
     for text in range(len(counted)):
-        i, j = np.triu_indices(n, 1)
+        i, j = pairs_of(n)
         possible = counted[text, i] & counted[text, j]
         i, j = i[possible], j[possible]
         name = np.unique(token[text], return_inverse=True)[1]
@@ -72,16 +96,17 @@ def numpy_per_head(read: Reader, labels: TokenLabels) -> None:
         known.append((i, j, i * n + j, same_sentence, name[i] == name[j], name))
 
     def on_layer(z: Tensor, attention: Tensor) -> None:
+        nonlocal total
+        similarity = z @ z.mT
+        total = similarity.sum(0) if total is None else total.add_(similarity.sum(0))
+        masses, flat_similarity = attention.sum(-2).numpy(), similarity.flatten(2).numpy()
         for text, (i, j, flat, same_sentence, same_token, name) in enumerate(known):
+            take = max(1, round(0.01 * len(flat)))
             for head in range(z.shape[1]):
-                vectors = z[text, head].numpy()
-                similarity = vectors @ vectors.T
-                total[head] = total.get(head, 0) + similarity
-                mass = attention[text, head].sum(0).numpy()
+                mass = masses[text, head]
                 high = mass >= 0.3 * mass[counted[text]].max()
-                values = similarity.ravel().take(flat)
-                take = max(1, round(0.01 * len(values)))
-                chosen = np.argpartition(values, -take)[-take:]
+                values = flat_similarity[text, head].take(flat)
+                chosen = np.flatnonzero(values >= np.partition(values, -take)[-take])
                 one, other = i[chosen], j[chosen]
                 _ = (
                     (other - one).mean(),
@@ -91,28 +116,34 @@ def numpy_per_head(read: Reader, labels: TokenLabels) -> None:
                     np.bincount(name[np.concatenate([one, other])]).argmax(),
                 )
 
-    read(labels, on_layer)
+    read(batch, on_layer)
 
 
-def torch_per_layer(read: Reader, labels: TokenLabels) -> None:
+def torch_per_layer(read: Reader, batch: PlainBatch) -> None:
     """Vectorised torch, a layer at a time."""
-    counted = labels.counted(False)
+    counted, sentence, token = batch.counted, batch.sentence_ids, batch.token_ids
     n = counted.shape[1]
-    i, j = torch.triu_indices(n, n, 1)
-    possible = (counted[:, i] & counted[:, j])[:, None]
-    sentence, token = labels.groups[SENTENCE], labels.groups[TOKEN]
+    i, j = (torch.from_numpy(side) for side in pairs_of(n))
+    # Only pairs that some text has; those that others of the batch lack are masked below.
+    wanted = (counted[:, i] & counted[:, j]).any(0)
+    i, j = i[wanted], j[wanted]
+    flat = i * n + j
+    impossible = ~(counted[:, i] & counted[:, j])[:, None]
+    some_impossible = bool(impossible.any())
     same_sentence = (sentence[:, i] == sentence[:, j])[:, None]
     same_token = (token[:, i] == token[:, j])[:, None]
-    take = max(1, round(0.01 * int(possible[0].sum())))
-    total = torch.zeros(1)
+    take = max(1, round(0.01 * int((~impossible[0]).sum())))
+    total: Tensor | None = None
 
     def on_layer(z: Tensor, attention: Tensor) -> None:
         nonlocal total
         similarity = z @ z.mT
-        total = total + similarity.sum(0)
+        total = similarity.sum(0) if total is None else total.add_(similarity.sum(0))
         mass = attention.sum(-2)
-        high = mass >= 0.3 * mass.amax(-1, keepdim=True)
-        values = similarity[:, :, i, j].masked_fill(~possible, -torch.inf)
+        high = mass >= 0.3 * mass.masked_fill(~counted[:, None], 0).amax(-1, keepdim=True)
+        values = similarity.flatten(2)[..., flat]
+        if some_impossible:
+            values.masked_fill_(impossible, -torch.inf)
         chosen = values.topk(take, sorted=False).indices
         one, other = i[chosen], j[chosen]
         elements = torch.cat([one, other], -1)
@@ -125,4 +156,4 @@ def torch_per_layer(read: Reader, labels: TokenLabels) -> None:
             names.mode(-1).values,
         )
 
-    read(labels, on_layer)
+    read(batch, on_layer)

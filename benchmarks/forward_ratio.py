@@ -1,188 +1,136 @@
 """What analysing costs against a plain forward pass of the same model over the same batches.
 
-Interleaved in one run: bare forward (sdpa attention, inference mode), headscope with everything on,
-headscope's minimal analysis, the same analysis by hand in NumPy and in torch, and through nnsight
-and TransformerLens where they are installed, then bare again, and so on. Printed is the median of
-the ratios of neighbours, so that a machine that slows down in between favours neither side.
+Each way has a process of its own, with one copy of the model and the libraries that it needs: bare
+forward (sdpa attention, inference mode), headscope with everything on, headscope's minimal
+analysis, the same analysis by hand in torch and in NumPy, and through nnsight and TransformerLens
+where they are installed. Processes take turns, one at a time, round by round; printed is the median
+of the ratios to the bare run of the same round, so that a machine that slows down in between
+favours no side, and the most memory that each process took.
 
-    python benchmarks/forward_ratio.py [--repeats 7] [--texts 64] [--ours] [NAME ...]
+    python benchmarks/forward_ratio.py [--repeats 7] [--texts 64] [--tokens 128 ...]
+        [--ways minimal torch ...] [--ours] [--markdown] [NAME ...]
 """
 
 import argparse
-import statistics
+import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from contextlib import ExitStack
 from pathlib import Path
 
-import torch
-from by_hand import Reader, hooks, numpy_per_head, torch_per_layer
-from peers import nnsight_reader, transformer_lens_reader
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, PreTrainedModel
+from configurations import BARE, CONFIGURATIONS, WAYS, Configuration
+from ratio_tables import Measured, Sizes, markdown
+from worker import Worker, WorkerFailed
 
-from headscope.kernels.labels import TokenLabels
-from headscope.measure_windows import measure_windows
-from headscope.models.load import load_model
-from headscope.models.loaded import LoadedModel
-from headscope.settings import Settings
-from headscope.text.batches import batches
-from headscope.text.demo import read_demo
-from headscope.text.windows import Window, iter_windows
-from headscope.token_labels import label_tokens
-
-FULL, MINIMAL = Settings(permutations=64), Settings(minimal=True)
+PAUSE_S = 0.5
+"""Between turns. Threads of OpenMP wait for more work by spinning, for up to 200 ms after they were
+last used: without a pause they would take a core from the process whose turn is next."""
 
 
-@dataclass(frozen=True)
-class Configuration:
-    """A model three times: bare, eager for those who use hooks, and tapped."""
-
-    bare: PreTrainedModel
-    eager: PreTrainedModel
-    tapped: LoadedModel
-    window_tokens: int
-    texts: int
-    causal: bool = False
+class NotMeasured(Exception):
+    """In one line, why there is nothing to compare with."""
 
 
-def base_geometry(models: Path, texts: int) -> Configuration:
-    """BERT-base with random weights: weights do not matter for speed."""
-    torch.manual_seed(0)
-    bare, tapped = BertModel(BertConfig()).eval(), BertModel(BertConfig()).eval()
-    eager = BertModel._from_config(BertConfig(), attn_implementation="eager").eval()
-    tokenizer = AutoTokenizer.from_pretrained(load_model("demo").path)
-    return Configuration(bare, eager, load_model(tapped, tokenizer=tokenizer), 128, texts)
+def measure(
+    configuration: Configuration, ways: list[str], args: argparse.Namespace, tokens: int
+) -> Measured:
+    """All ways in turns; one that fails is left out of the turns that follow."""
+    texts = args.texts or configuration.texts
+    options = ["--models", str(args.models), "--tokens", str(tokens), "--texts", str(texts)]
+    with ExitStack() as stack:
+        workers: dict[str, Worker] = {}
+        ready: dict[str, dict[str, int]] = {}
+        problems: dict[str, str] = {}
+        for way in ways:
+            # One after the other: a warm-up may need most of the memory.
+            say(f"{configuration.name}, {tokens} tokens: loading {WAYS[way].title}")
+            worker = Worker(way, configuration.name, *options)
+            stack.callback(worker.close)
+            try:
+                ready[way] = worker.reply()
+            except WorkerFailed as failure:
+                problems[way] = str(failure)
+            if BARE in problems:
+                raise NotMeasured(problems[BARE])
+            if way in ready and ready[way] != ready[BARE]:
+                problems[way] = f"read {ready[way]}, the bare model {ready[BARE]}"
+            if way not in problems:
+                workers[way] = worker
+        made = Measured(configuration.name, args.repeats, Sizes(**ready[BARE]), problems=problems)
+        for number in range(1, args.repeats + 1):
+            say(f"{configuration.name}, {tokens} tokens: round {number} of {args.repeats}")
+            take_turns(workers, made)
+        return made
 
 
-def checkpoint(name: str, window_tokens: int, at_most: int) -> Callable[..., Configuration]:
-    """A real checkpoint from the folder of models; `demo` is the one that is installed."""
-
-    def make(models: Path, texts: int) -> Configuration:
-        tapped = load_model(name if name == "demo" else models / name)
-        path = tapped.path
-        return Configuration(
-            AutoModel.from_pretrained(path, dtype="float32").eval(),
-            AutoModel.from_pretrained(path, dtype="float32", attn_implementation="eager").eval(),
-            tapped,
-            window_tokens,
-            min(texts, at_most),
-            causal=tapped.sites[0].causal,
-        )
-
-    return make
-
-
-CONFIGURATIONS = {
-    "demo": checkpoint("demo", 128, 10**6),
-    "base": base_geometry,
-    "bert12": checkpoint("bert12", 128, 10**6),
-    "smollm2": checkpoint("smollm2", 2048, 4),
-}
-FROM_MODELS = ("bert12", "smollm2")
-"""Those that need a checkpoint in the folder of models."""
+def take_turns(workers: dict[str, Worker], made: Measured) -> None:
+    """One round. A worker that fails is taken out, with its figures."""
+    for way, worker in list(workers.items()):
+        time.sleep(PAUSE_S)
+        try:
+            got = worker.run_once()
+        except WorkerFailed as failure:
+            if way == BARE:
+                raise NotMeasured(str(failure)) from None
+            made.problems[way] = str(failure)
+            made.seconds.pop(way, None)
+            del workers[way]
+            continue
+        made.seconds.setdefault(way, []).append(got["seconds"])
+        made.peak_mb[way] = got["peak_mb"]
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
-def in_batches(windows: list[Window], work: Callable[[TokenLabels], object]) -> None:
-    for places in batches(windows, max_tokens=FULL.batch_tokens):
-        work(label_tokens([windows[place] for place in places]))
-
-
-def ways(
-    made: Configuration, windows: list[Window], *, ours: bool
-) -> dict[str, Callable[[], object]]:
-    def bare(labels: TokenLabels) -> None:
-        with torch.inference_mode():
-            # No key is needed again: a cache of them would only slow this down.
-            uncached = {"use_cache": False} if made.causal else {}
-            made.bare(input_ids=labels.token_ids, attention_mask=labels.real.long(), **uncached)
-
-    def headscope(settings: Settings) -> object:
-        changed = Settings(window_tokens=made.window_tokens, minimal=settings.minimal)
-        return measure_windows(made.tapped, windows, changed, sites=made.tapped.sites)
-
-    def by_hand(read: Reader) -> Callable[[], None]:
-        return lambda: in_batches(windows, lambda labels: numpy_per_head(read, labels))
-
-    tried: dict[str, Callable[[], object]] = {
-        "bare": lambda: in_batches(windows, bare),
-        "headscope, everything": lambda: headscope(FULL),
-        "headscope, minimal": lambda: headscope(MINIMAL),
-    }
-    if ours:
-        return tried
-    tried["by hand, NumPy"] = by_hand(hooks(made.eager))
-    tried["by hand, torch"] = lambda: in_batches(
-        windows, lambda labels: torch_per_layer(hooks(made.eager), labels)
-    )
-    if find_spec("nnsight"):
-        tried["nnsight, NumPy"] = by_hand(nnsight_reader(made.eager))
-    if find_spec("transformer_lens") and made.tapped.path is not None:
-        read = transformer_lens_reader(made.tapped.path, causal=made.causal)
-        tried["TransformerLens, NumPy"] = by_hand(read)
-    return tried
-
-
-def compare(name: str, made: Configuration, repeats: int, *, ours: bool) -> None:
-    size = made.window_tokens
-    documents = read_demo()
-    windows = list(
-        iter_windows(
-            documents,
-            made.tapped.tokenizer,
-            window_tokens=size,
-            min_tokens=size - 2,
-            limit=made.texts,
-        )
-    )
-    tried = ways(made, windows, ours=ours)
-    for work in tried.values():
-        work()
-    times: dict[str, list[float]] = {way: [] for way in tried}
-    for _ in range(repeats):
-        for way, work in tried.items():
-            times[way].append(seconds(work))
-    bare = times.pop("bare")
-    lengths = [window.n_tokens for window in windows]
-    print(
-        f"{name}: {len(windows)} texts of {min(lengths)} to {max(lengths)} tokens, "
-        f"bare {1000 * statistics.median(bare) / len(windows):.1f} ms a text"
-    )
-    for way, taken in times.items():
-        least = min(taken) / min(bare)
-        ratios = [mine / theirs for mine, theirs in zip(taken, bare, strict=True)]
-        print(
-            f"    {way:24} {statistics.median(ratios):5.2f}   "
-            f"({min(ratios):.2f} to {max(ratios):.2f}; least over least {least:.2f})",
-            flush=True,
-        )
+def chosen_ways(args: argparse.Namespace) -> list[str]:
+    """The ways asked for that are installed, the bare one first, whether asked for or not."""
+    ways = [BARE]
+    for name, way in WAYS.items():
+        if name == BARE or name not in args.ways or (args.ours and not way.ours):
+            continue
+        if way.is_installed:
+            ways.append(name)
+        else:
+            print(f"{way.title}: left out, {way.package} is not installed")
+    return ways
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=[*CONFIGURATIONS], metavar="NAME")
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--texts", type=int, default=64)
+    parser.add_argument("--texts", type=int, help="64 if not given, of SmolLM2 4")
     parser.add_argument(
         "--tokens", type=int, nargs="+", help="lengths of texts, if not the usual one"
     )
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=[*WAYS])
     parser.add_argument("--ours", action="store_true", help="leave out how others would do it")
+    parser.add_argument("--markdown", action="store_true", help="at the end, rows for README.md")
     parser.add_argument("--models", type=Path, default=Path(".cache/models"))
     args = parser.parse_args()
-    print(f"{torch.get_num_threads()} threads; ratios to the bare forward pass")
+    if unknown := [name for name in args.names if name not in CONFIGURATIONS]:
+        parser.error(f"no configuration {unknown[0]!r}; there are {', '.join(CONFIGURATIONS)}")
+    if args.repeats < 1:
+        parser.error("repeats: ask for at least 1")
+    print("ratios to the bare forward pass: median (least to most); peak memory, and above bare")
+    ways = chosen_ways(args)
+    measured = []
     for name in args.names:
-        if name in FROM_MODELS and not (args.models / name).exists():
+        configuration = CONFIGURATIONS[name]
+        if configuration.from_models and not (args.models / name).exists():
             print(f"{name}: not measured, there is no {args.models / name}")
             continue
-        made = CONFIGURATIONS[name](args.models, args.texts)
-        for tokens in args.tokens or [made.window_tokens]:
-            compare(name, replace(made, window_tokens=tokens), args.repeats, ours=args.ours)
+        for tokens in args.tokens or [configuration.window_tokens]:
+            try:
+                made = measure(configuration, ways, args, tokens)
+            except NotMeasured as reason:
+                print(f"{name}, {tokens} tokens: not measured: {reason}", flush=True)
+                continue
+            print("\n".join(made.lines()), flush=True)
+            measured.append(made)
+    if args.markdown and measured:
+        print("", *markdown(measured), sep="\n")
 
 
 if __name__ == "__main__":

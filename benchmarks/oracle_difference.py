@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from forward_ratio import CONFIGURATIONS, FULL, Configuration
+from configurations import CONFIGURATIONS
+from model_and_texts import tapped_model, windows_of
 from torch import Tensor
 
 from headscope.kernels.fused import fused_statistics
@@ -23,9 +24,9 @@ from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.vectorised import vectorised_statistics
 from headscope.measure_batch import stack_reading
 from headscope.models.capture import MassCapture
+from headscope.models.loaded import LoadedModel
 from headscope.settings import Settings
-from headscope.text.demo import read_demo
-from headscope.text.windows import iter_windows
+from headscope.text.windows import Window
 from headscope.token_labels import label_tokens
 
 
@@ -40,14 +41,9 @@ def difference(ours: Tensor, theirs: Tensor) -> float:
     return float((ours - theirs).norm() / theirs.norm().clamp_min(1e-30))
 
 
-def largest_differences(made: Configuration, texts: int, every: int) -> dict[str, float]:
-    size, model = made.window_tokens, made.tapped
-    settings = Settings(window_tokens=size, permutations=FULL.permutations)
-    windows = list(
-        iter_windows(
-            read_demo(), model.tokenizer, window_tokens=size, min_tokens=size - 2, limit=texts
-        )
-    )
+def largest_differences(
+    model: LoadedModel, windows: list[Window], settings: Settings, every: int
+) -> dict[str, float]:
     largest: dict[str, float] = {}
     for number, window in enumerate(windows):
         labels = label_tokens([window])
@@ -77,10 +73,13 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=Path(".cache/models"))
     args = parser.parse_args()
     for name in args.names:
-        made = CONFIGURATIONS[name](args.models, args.texts)
-        found = largest_differences(made, made.texts, args.every)
+        configuration = CONFIGURATIONS[name]
+        tokens = configuration.window_tokens
+        model = tapped_model(configuration, args.models)
+        windows = windows_of(model.tokenizer, tokens, min(args.texts, configuration.texts))
+        found = largest_differences(model, windows, Settings(window_tokens=tokens), args.every)
         worst = sorted(found, key=found.__getitem__, reverse=True)
-        print(f"{name}: {made.texts} texts of {made.window_tokens} tokens, {len(found)} statistics")
+        print(f"{name}: {len(windows)} texts of {tokens} tokens, {len(found)} statistics")
         for statistic in worst[:3]:
             print(f"    {statistic:40} {found[statistic]:.1e}", flush=True)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from process_memory import memory
 from transformers import AutoModel, AutoTokenizer
 
 from headscope.measure_windows import measure_windows
@@ -66,14 +67,6 @@ def measure(read: Callable[[int], None], tokens: int) -> None:
     Path("/proc/self/clear_refs").write_text("5")
     read(tokens)
     print(f"{memory('VmHWM') - before:.0f} {memory('VmHWM'):.0f}")
-
-
-def memory(field: str) -> float:
-    """A figure of this process, in MB."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) / 1000
-    raise LookupError(field)
 
 
 def main() -> None:

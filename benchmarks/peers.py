@@ -1,17 +1,30 @@
 """z and attention maps of every layer as nnsight and TransformerLens give them.
 
-Both are asked for these alone, and do not come with headscope: `pip install nnsight
+Both are asked for these alone, hand them on while the model runs, so that no layer's maps are kept,
+and end behind the last attention. They do not come with headscope: `pip install nnsight
 transformer-lens`.
 """
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import torch
-from by_hand import OnLayer, Reader
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
+from by_hand import LastAttentionDone, OnLayer, Reader, by_head, is_bert
+from configurations import Configuration
+from model_and_texts import folder_of
+from plain_batches import PlainBatch
+from torch import Tensor
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    BertConfig,
+    BertForMaskedLM,
+    PreTrainedModel,
+)
 
-from headscope.kernels.labels import TokenLabels
+from headscope.models.quiet import quiet_loading
 
 
 def nnsight_reader(model: PreTrainedModel) -> Reader:
@@ -21,49 +34,84 @@ def nnsight_reader(model: PreTrainedModel) -> Reader:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of BERT's modules that are called `output`
         traced = NNsight(model)
-    is_bert = hasattr(model, "encoder")
+    bert = is_bert(model)
+    layers: Any = traced.encoder.layer if bert else traced.layers
     heads = model.config.num_attention_heads
+    # No key is needed again: a cache of them would only slow this down.
+    uncached = {} if bert else {"use_cache": False}
 
-    def read(labels: TokenLabels, on_layer: OnLayer) -> None:
-        with (
-            torch.inference_mode(),
-            traced.trace(input_ids=labels.token_ids, attention_mask=labels.real.long()),
-        ):
-            maps, joined = [].save(), [].save()
-            for layer in traced.encoder.layer if is_bert else traced.layers:
-                attention = layer.attention if is_bert else layer.self_attn
-                if is_bert:
-                    maps.append(attention.self.output[1])
-                    joined.append(attention.E_output.dense.input)
+    def read(batch: PlainBatch, on_layer: OnLayer) -> None:
+        with torch.inference_mode(), traced.trace(**batch.inputs, **uncached) as tracer:
+            for layer in layers:
+                if bert:
+                    joined, maps = layer.attention.self.output
                 else:
-                    joined.append(attention.o_proj.input)
-                    maps.append(attention.output[1])
-        for z, attention in zip(joined, maps, strict=True):
-            on_layer(z.unflatten(-1, (heads, -1)).transpose(1, 2), attention)
+                    joined = layer.self_attn.o_proj.input
+                    maps = layer.self_attn.output[1]
+                on_layer(by_head(joined, heads), maps)
+            tracer.stop()
 
     return read
 
 
-def transformer_lens_reader(path: Path, *, causal: bool) -> Reader:
-    """Reads a checkpoint through TransformerLens' bridge, without the head nobody asked for."""
+def transformer_lens_reader(
+    configuration: Configuration, models: Path
+) -> tuple[Reader, PreTrainedModel]:
+    """Reads through TransformerLens' bridge, without the head nobody asked for.
+
+    Also gives the model that the bridge is built on.
+    """
     from transformer_lens.model_bridge import TransformerBridge
 
-    family = AutoModelForCausalLM if causal else AutoModelForMaskedLM
-    loaded = family.from_pretrained(path, dtype="float32", attn_implementation="eager").eval()
-    bridge = TransformerBridge.boot_transformers(str(path), hf_model=loaded)
+    folder = folder_of(configuration, models)
+    with quiet_loading():
+        loaded = _with_head(configuration, folder)
+        bridge: Any = TransformerBridge.boot_transformers(str(folder), hf_model=loaded)
+    causal = not isinstance(loaded.config, BertConfig)
     setattr(bridge.original_model, "lm_head" if causal else "cls", torch.nn.Identity())
+    uncached = {"use_cache": False} if causal else {}
+    layers = loaded.config.num_hidden_layers
+    waiting: dict[str, Tensor] = {}
+    receiver: list[OnLayer] = []
+    done = 0
 
-    def wanted(name: str) -> bool:
-        return name.endswith(("attn.hook_z", "attn.hook_pattern"))
+    def on_value(value: Tensor, name: str) -> None:
+        nonlocal done
+        waiting[name] = value
+        # Which of the two comes first depends on the family.
+        if len(waiting) == 2:
+            receiver[0](waiting.pop("z").transpose(1, 2), waiting.pop("pattern"))
+            done += 1
+            if done == layers:
+                raise LastAttentionDone
 
-    def read(labels: TokenLabels, on_layer: OnLayer) -> None:
+    for layer in range(layers):
+        place = f"blocks.{layer}.attn."
+        bridge.add_hook(place + "hook_z", lambda value, hook: on_value(value, "z"))
+        bridge.add_hook(place + "hook_pattern", lambda value, hook: on_value(value, "pattern"))
+
+    def read(batch: PlainBatch, on_layer: OnLayer) -> None:
+        nonlocal done
+        done, receiver[:] = 0, [on_layer]
         with torch.inference_mode():
-            _, cache = bridge.run_with_cache(
-                labels.token_ids, names_filter=wanted, attention_mask=labels.real.long()
-            )
-        for layer in range(loaded.config.num_hidden_layers):
-            place = f"blocks.{layer}.attn."
-            z = cache[place + "hook_z"].transpose(1, 2)
-            on_layer(z, cache[place + "hook_pattern"])
+            try:
+                bridge(
+                    batch.token_ids,
+                    attention_mask=batch.attention_mask,
+                    return_type=None,
+                    **uncached,
+                )
+            except LastAttentionDone:
+                return
+        raise LookupError(f"attention of {layers} layers was expected, {done} came")
 
-    return read
+    return read, loaded
+
+
+def _with_head(configuration: Configuration, folder: Path) -> PreTrainedModel:
+    """The model with its LM head, which the bridge is built for."""
+    if configuration.name == "base":
+        return BertForMaskedLM._from_config(BertConfig(), attn_implementation="eager").eval()  # type: ignore[no-untyped-call,no-any-return]
+    bert = AutoConfig.from_pretrained(folder).model_type == "bert"
+    family = AutoModelForMaskedLM if bert else AutoModelForCausalLM
+    return family.from_pretrained(folder, dtype="float32", attn_implementation="eager").eval()  # type: ignore[no-any-return]
