@@ -212,3 +212,13 @@ def test_the_package_has_the_segmenter():
 def test_weights_of_another_model_are_refused(demo_model):
     with pytest.raises(ModelError, match=r"Segmenter\.fit"):
         Segmenter(demo_model.untrained(0))
+
+
+def test_topics_of_punctuated_texts_need_no_weights(demo_model):
+    """A bert whose weights nobody learned from: its topics mean nothing, but they are found."""
+    topics = Segmenter(demo_model.untrained(0), "topic")
+    text = "The cat sat. The dog ran. It was late. The train left. We went home. All slept."
+    assert "".join(topics.split(text)) == text
+    assert len(topics.topics(["The cat sat.", "The dog ran.", "It was late."], 3)) == 2
+    with pytest.raises(ModelError, match=r"Segmenter\.fit"):
+        topics.split(text.replace(".", "").lower() * 20)

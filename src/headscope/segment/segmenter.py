@@ -32,7 +32,7 @@ class Segmenter:
 
     `model` is `demo`, a folder, a hub id or what `hs.load_model` gave. Weights for the demo model
     come with headscope; for any other model, `Segmenter.fit` learns them from plain texts, or
-    `weights` names a folder written by `save`. `mode` is `auto`, `punctuated` or `unpunctuated`.
+    `weights` names a folder written by `save`. Topics of punctuated texts need none. `mode` is `auto`, `punctuated` or `unpunctuated`.
     `threshold` is the probability from which a boundary is worth a cut (the weights know the best
     one); lengths are in characters. With `blank_lines`, a blank line always ends a sentence.
     """
@@ -61,7 +61,20 @@ class Segmenter:
         self.blank_lines = blank_lines
         self.model = model if isinstance(model, LoadedModel) else load_model(model)
         text_tokenizer(self.model)
-        self.weights = find_weights(self.model, weights)
+        self._weights: SegmenterWeights | None = None
+        if by == "sentence" or weights is not None:
+            self._weights = find_weights(self.model, weights)
+
+    @property
+    def weights(self) -> SegmenterWeights:
+        """What was learned of the model, for finding sentences.
+
+        Raises:
+            ModelError: nothing was; topics of punctuated texts and of ready sentences need nothing.
+        """
+        if self._weights is None:
+            self._weights = find_weights(self.model, None)
+        return self._weights
 
     @classmethod
     def fit(
@@ -142,6 +155,8 @@ class Segmenter:
     def mode_of(self, text: str) -> Mode:
         """The mode in which a text is read: the one asked for, or what its punctuation suggests."""
         mode = self.mode or choose_mode(text)
+        if self.by == "topic" and mode == "punctuated":
+            return mode  # its sentences are found by rules
         return mode if mode in self.weights.modes else next(iter(self.weights.modes))
 
     def stream(self, pieces: Iterable[str]) -> Iterator[str]:
