@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Int, Shaped
+from jaxtyping import Bool, Int, Shaped
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -73,28 +73,36 @@ def text_batch(
 ) -> TextBatch:
     """The batch as a stack reads it. Random labels depend on a text's number and the seed alone."""
     counted = queries.counted(settings.special_tokens)
-    groups, inside = queries.groups.cpu().numpy(), counted.cpu().numpy()
-    sentences, tokens = [], []
-    for row, number in enumerate(text_numbers):
-        rng = np.random.default_rng([settings.seed, int(number)])
-        ids = np.where(inside[row], groups[:, row], -1)
-        sentences.append(permute_sentences(ids[SENTENCE], settings.label_permutations, rng))
-        tokens.append(permute_tokens(ids[TOKEN], settings.label_permutations, rng))
-
-    def stacked(
-        permuted: Sequence[NDArray[np.int64]],
-    ) -> Int[Tensor, "batch token permutation"]:
-        # The permutations of a token lie together: they are read together, pair by pair.
-        return torch.from_numpy(np.stack(permuted).swapaxes(1, 2).astype(np.int32, order="C")).to(
-            counted.device
-        )
-
+    sentences, tokens = _permuted_labels(queries, counted, settings, text_numbers)
     return TextBatch(
         queries=queries,
         keys=keys,
         counted=counted,
         baseline=pair_baseline(queries, counted),
         first=first_occurrence(queries.token_ids),
-        permuted_sentences=stacked(sentences),
-        permuted_tokens=stacked(tokens),
+        permuted_sentences=sentences,
+        permuted_tokens=tokens,
+    )
+
+
+def _permuted_labels(
+    labels: TokenLabels,
+    counted: Bool[Tensor, "batch token"],
+    settings: Settings,
+    text_numbers: NDArray[np.int64],
+) -> tuple[Int[Tensor, "batch token permutation"], Int[Tensor, "batch token permutation"]]:
+    """Sentences and tokens dealt out at random, so many times."""
+    permutations = settings.label_permutations
+    # The permutations of a token lie together: they are read together, pair by pair.
+    sentences = np.empty((*counted.shape, permutations), dtype=np.int32)
+    tokens = np.empty_like(sentences)
+    groups, inside = labels.groups.cpu().numpy(), counted.cpu().numpy()
+    for row, number in enumerate(text_numbers if permutations else ()):
+        rng = np.random.default_rng([settings.seed, int(number)])
+        ids = np.where(inside[row], groups[:, row], -1)
+        sentences[row] = permute_sentences(ids[SENTENCE], permutations, rng).T
+        tokens[row] = permute_tokens(ids[TOKEN], permutations, rng).T
+    return (
+        torch.from_numpy(sentences).to(counted.device),
+        torch.from_numpy(tokens).to(counted.device),
     )

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float64
 
+from headscope.segment.unit_vectors import unit_vectors
+
 _ECHOES = 0.01
 """The share of the pairs across segments that count as echoes: the ones most alike."""
 
@@ -22,8 +24,7 @@ def stand_apart(vectors: Float64[np.ndarray, "sentence output"], starts: Sequenc
     the mean distance across, so that it does not matter how close to 1 all cosines of a model are.
     """
     n = len(vectors)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 1e-9)
+    unit = unit_vectors(vectors)
     first, second = np.triu_indices(n, 1)
     cosines = (unit @ unit.T)[first, second]
     segment = np.searchsorted(np.asarray(starts), np.arange(n), side="right")

@@ -32,9 +32,10 @@ class Segmenter:
 
     `model` is `demo`, a folder, a hub id or what `hs.load_model` gave. Weights for the demo model
     come with headscope; for any other model, `Segmenter.fit` learns them from plain texts, or
-    `weights` names a folder written by `save`. Topics of punctuated texts need none. `mode` is `auto`, `punctuated` or `unpunctuated`.
-    `threshold` is the probability from which a boundary is worth a cut (the weights know the best
-    one); lengths are in characters. With `blank_lines`, a blank line always ends a sentence.
+    `weights` names a folder written by `save`. Topics of punctuated texts need none. `mode` is
+    `auto`, `punctuated` or `unpunctuated`. `threshold` is the probability from which a boundary is
+    worth a cut (the weights know the best one); lengths are in characters. With `blank_lines`, a
+    blank line always ends a sentence.
     """
 
     def __init__(

@@ -3,8 +3,9 @@
 Each sentence is a vector, read by itself, centred over the text, scaled to length 1. Sentences are
 as alike as their vectors, and some more where they share words; some of its neighbours is added to
 each. The best cuts into k segments are those whose sentences are most alike inside segments, found
-exactly by dynamic programming on the Gram matrix. How many segments there are is read off the same
-sentences in random order, which have no topics. Segments that echo each other are one topic.
+exactly by dynamic programming on the Gram matrix; where a network was learned for the model, cuts
+count more where it expects one. How many segments there are is read off the same sentences in
+random order, which have no topics. Segments that echo each other are one topic.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ from headscope.errors import SettingsError
 from headscope.models.loaded import LoadedModel
 from headscope.segment.echoes import stand_apart
 from headscope.segment.sentence_vectors import sentence_vectors
+from headscope.segment.topic_gaps import similarities
+from headscope.segment.topic_net import TopicNet, topic_net_for
 from headscope.segment.window_batches import text_tokenizer
 from headscope.segment.word_overlap import word_overlap
 
@@ -48,6 +51,12 @@ scatter around the mean, cuts go too much for a few sentences that are very much
 _LEAST_GAIN = 0.05
 """What a cut has to gain over cuts of shuffled sentences."""
 
+_LEARNED = 0.25
+"""What the log odds of a learned network count in the cost of a cut."""
+
+_LEAST_GAIN_LEARNED = -0.3
+"""What a cut has to gain with a network: its odds speak against most of them already."""
+
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
@@ -70,11 +79,13 @@ def sentence_topics(
     """The sentences at which a new topic begins, the first one left out, in order."""
     number_given = settings.n_segments is not None
     stretch = max(len(sentences), 1) if number_given else _MOST_SENTENCES
+    net = topic_net_for(model)
     found: list[int] = []
     for first in range(0, len(sentences), stretch):
         part = sentences[first : first + stretch]
         encodings = [text_tokenizer(model).encode(sentence) for sentence in part]
-        starts = find_topics(sentence_vectors(model, encodings), word_overlap(encodings), settings)
+        vectors, overlap = sentence_vectors(model, encodings), word_overlap(encodings)
+        starts = find_topics(vectors, overlap, settings, net)
         found += [first] * (first > 0)
         found += [first + start for start in starts]
     return found
@@ -84,38 +95,34 @@ def find_topics(
     vectors: Float64[np.ndarray, "sentence output"],
     overlap: Float64[np.ndarray, "sentence sentence"],
     settings: TopicSettings,
+    net: TopicNet | None = None,
 ) -> list[int]:
     """The sentences at which a new topic begins, the first one left out, in order."""
     n = len(vectors)
     if n < 2 or settings.n_segments == 1:
         return []
-    gram = _of_length_1(_gram(vectors) + _WORDS * overlap)
+    alike = similarities(vectors, overlap)
+    gram = _of_length_1(alike[1] + _WORDS * overlap)
+    credit = np.zeros(n + 1)
+    if net is not None:
+        credit[1:n] = _LEARNED * net.log_odds(alike).numpy()
     if settings.n_segments is not None:
         wanted = min(settings.n_segments, n)
         costs = _costs(_with_neighbours(gram), min(_FEWEST_SENTENCES, n // wanted))
-        return _starts(cheapest_segments(costs, wanted)[1], wanted)
+        return _starts(cheapest_segments(costs - credit[:, None], wanted)[1], wanted)
     most = min(n // _FEWEST_SENTENCES, _MOST_SEGMENTS)
     if most < 2:
         return []
-    least, starts = cheapest_segments(_costs(_with_neighbours(gram), _FEWEST_SENTENCES), most)
+    costs = _costs(_with_neighbours(gram), _FEWEST_SENTENCES)
+    least, starts = cheapest_segments(costs - credit[:, None], most)
     by_chance = _least_by_chance(gram, most, settings)
     expected = (by_chance[:, :1] - by_chance).mean(0)
     gains = least[0] - least - expected
     if gains.max() <= (by_chance[:, :1] - by_chance - expected).max():
         return []  # shuffled sentences can gain as much: nothing tells topics apart
-    found = _starts(starts, int(np.argmax(gains - _LEAST_GAIN * np.arange(most))) + 1)
+    least_gain = _LEAST_GAIN if net is None else _LEAST_GAIN_LEARNED
+    found = _starts(starts, int(np.argmax(gains - least_gain * np.arange(most))) + 1)
     return found if stand_apart(vectors, found) else []
-
-
-def _gram(
-    vectors: Float64[np.ndarray, "sentence output"],
-) -> Float64[np.ndarray, "sentence sentence"]:
-    """Scalar products of the sentences, centred over the text, each of length 1."""
-    centred = vectors - vectors.mean(0)
-    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
-    unit = np.divide(centred, lengths, out=np.zeros_like(centred), where=lengths > 1e-9)
-    gram: Float64[np.ndarray, "sentence sentence"] = unit @ unit.T
-    return gram
 
 
 def _with_neighbours(
