@@ -4,12 +4,15 @@ Every layer of every configuration is measured twice from the very same head out
 compiled kernels, and by the vectorised ones in torch. Printed is, over all statistics, the largest
 norm of the difference relative to the norm of the oracle's.
 
-    python benchmarks/oracle_difference.py [--texts 4] [--every 1] [NAME ...]
+    python benchmarks/oracle_difference.py [--texts 4] [--tokens 128 ...] [--every 1] [NAME ...]
+
+Each with everything on, and minimal, which finds the pairs of long texts in another way.
 
 The oracle takes long over long texts: `--every 10` measures every tenth layer alone.
 """
 
 import argparse
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,19 +72,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=["demo", "base"], metavar="NAME")
     parser.add_argument("--texts", type=int, default=4)
+    parser.add_argument("--tokens", type=int, nargs="+", help="lengths, if not the usual one")
     parser.add_argument("--every", type=int, default=1, help="measure every so many layers")
     parser.add_argument("--models", type=Path, default=Path(".cache/models"))
     args = parser.parse_args()
     for name in args.names:
         configuration = CONFIGURATIONS[name]
-        tokens = configuration.window_tokens
         model = tapped_model(configuration, args.models)
-        windows = windows_of(model.tokenizer, tokens, min(args.texts, configuration.texts))
-        found = largest_differences(model, windows, Settings(window_tokens=tokens), args.every)
-        worst = sorted(found, key=found.__getitem__, reverse=True)
-        print(f"{name}: {len(windows)} texts of {tokens} tokens, {len(found)} statistics")
-        for statistic in worst[:3]:
-            print(f"    {statistic:40} {found[statistic]:.1e}", flush=True)
+        lengths = args.tokens or [configuration.window_tokens]
+        for tokens, minimal in itertools.product(lengths, (False, True)):
+            windows = windows_of(model.tokenizer, tokens, args.texts)
+            settings = Settings(window_tokens=tokens, minimal=minimal)
+            found = largest_differences(model, windows, settings, args.every)
+            print(
+                f"{name}, {'minimal' if minimal else 'everything'}: {len(windows)} texts of "
+                f"{tokens} tokens, {len(found)} statistics"
+            )
+            for statistic in sorted(found, key=found.__getitem__, reverse=True)[:3]:
+                print(f"    {statistic:40} {found[statistic]:.1e}", flush=True)
 
 
 if __name__ == "__main__":
