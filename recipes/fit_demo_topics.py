@@ -21,7 +21,8 @@ from fit_demo_segmenter import learned_from
 
 import headscope as hs
 from headscope.models.loaded import LoadedModel
-from headscope.segment.fit_topic_net import TopicExample, TopicTraining, fit_topic_net
+from headscope.segment.fit_net import TrainingSettings
+from headscope.segment.fit_topic_net import TopicExample, fit_topic_net
 from headscope.segment.sentence_vectors import sentence_vectors
 from headscope.segment.topic_gaps import similarities
 from headscope.segment.topic_net import TopicNetFacts
@@ -124,7 +125,8 @@ def main() -> None:
         examples += [example] * (example is not None)
     print(f"{len(examples)} texts put together", flush=True)
     facts = TopicNetFacts(model.name, model.weights_hash, TRAINED_ON)
-    fit_topic_net(examples, facts, TopicTraining(epochs=args.epochs)).save(args.out)
+    settings = TrainingSettings(epochs=args.epochs, dropout=0.3)
+    fit_topic_net(examples, facts, settings).save(args.out)
 
 
 if __name__ == "__main__":

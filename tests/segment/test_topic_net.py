@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from headscope.errors import ModelError
-from headscope.segment.fit_topic_net import TopicExample, TopicTraining, fit_topic_net
+from headscope.segment.fit_net import TrainingSettings
+from headscope.segment.fit_topic_net import TopicExample, fit_topic_net
 from headscope.segment.sentence_vectors import sentence_vectors
 from headscope.segment.topic_gaps import (
     CHANNELS,
@@ -79,7 +80,7 @@ def test_a_text_backwards_is_what_is_seen_of_its_sentences_in_that_order():
 
 
 def test_it_learns_planted_topics_and_finds_those_of_other_texts():
-    net = fit_topic_net([example(seed) for seed in range(60)], FACTS, TopicTraining(epochs=8))
+    net = fit_topic_net([example(seed) for seed in range(60)], FACTS, TrainingSettings(epochs=8))
     inside, at_starts = [], []
     for seed in range(1000, 1020):
         text = example(seed)
@@ -92,7 +93,7 @@ def test_it_learns_planted_topics_and_finds_those_of_other_texts():
 
 def test_learning_again_gives_the_same(tmp_path):
     examples = [example(seed) for seed in range(6)]
-    one, other = (fit_topic_net(examples, FACTS, TopicTraining(epochs=1)) for _ in range(2))
+    one, other = (fit_topic_net(examples, FACTS, TrainingSettings(epochs=1)) for _ in range(2))
     text = example(7).alike
     assert torch.equal(one.log_odds(text), other.log_odds(text))
     one.save(tmp_path)
@@ -104,7 +105,7 @@ def test_learning_again_gives_the_same(tmp_path):
 @pytest.mark.parametrize("name", ["topics.json", "topics.safetensors"])
 @pytest.mark.parametrize("content", [None, b"", b"{}", b"[1]"])
 def test_a_damaged_network_is_refused(name, content, tmp_path):
-    fit_topic_net([example(1)], FACTS, TopicTraining(epochs=1)).save(tmp_path)
+    fit_topic_net([example(1)], FACTS, TrainingSettings(epochs=1)).save(tmp_path)
     (tmp_path / name).unlink()
     if content is not None:
         (tmp_path / name).write_bytes(content)

@@ -39,7 +39,7 @@ class TrainingSettings:
 
     epochs: int = 4
     batch: int = 16
-    """Stretches of 128 tokens that are learned from at once."""
+    """Stretches of 128 tokens, or for topics texts, that are learned from at once."""
     learning_rate: float = 2e-3
     weight_decay: float = 0.05
     dropout: float = 0.4

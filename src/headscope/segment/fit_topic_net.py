@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from headscope.segment.fit_net import TrainingSettings
 from headscope.segment.topic_gaps import Similarities, backwards, see_gaps, usual_similarities
 from headscope.segment.topic_net import TopicNet, TopicNetFacts
 
@@ -20,20 +21,8 @@ class TopicExample:
     """The sentences at which a new topic begins, the first one left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicTraining:
-    """How a network is trained."""
-
-    epochs: int = 10
-    batch: int = 16
-    learning_rate: float = 2e-3
-    weight_decay: float = 0.05
-    dropout: float = 0.3
-    seed: int = 0
-
-
 def fit_topic_net(
-    examples: Sequence[TopicExample], facts: TopicNetFacts, settings: TopicTraining
+    examples: Sequence[TopicExample], facts: TopicNetFacts, settings: TrainingSettings
 ) -> TopicNet:
     """The network that predicts the starts; deterministic given the seed and the threads.
 
