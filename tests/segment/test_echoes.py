@@ -3,17 +3,23 @@
 import numpy as np
 import pytest
 
-from headscope.segment.echoes import stand_apart
+from headscope.segment import echoes
+from headscope.segment.unit_vectors import unit_vectors
 
 STARTS = [8, 16, 24]
 
 
-def passages(rng, echoes):
+def stand_apart(vectors, starts):
+    unit = unit_vectors(vectors)
+    return echoes.stand_apart(unit @ unit.T, starts)
+
+
+def passages(rng, repeated):
     """Four segments with a direction each; some sentences of the last are those of the first."""
     vectors = np.concatenate(
         [2 * rng.normal(size=50) + 3 * rng.normal(size=(8, 50)) for _ in range(4)]
     )
-    vectors[24 : 24 + echoes] = vectors[:echoes] + 0.1 * rng.normal(size=(echoes, 50))
+    vectors[24 : 24 + repeated] = vectors[:repeated] + 0.1 * rng.normal(size=(repeated, 50))
     return vectors
 
 
@@ -42,7 +48,7 @@ def test_echoes_make_segments_one_text(seed):
 
 def test_verdict_is_that_of_the_definition():
     rng = np.random.default_rng(0)
-    cases = [passages(rng, echoes) for echoes in range(9) for _ in range(4)]
+    cases = [passages(rng, repeated) for repeated in range(9) for _ in range(4)]
     found = [stand_apart(vectors, STARTS) for vectors in cases]
     assert found == [by_definition(vectors, STARTS) for vectors in cases]
     assert 5 < sum(found) < len(found) - 5
@@ -51,7 +57,7 @@ def test_verdict_is_that_of_the_definition():
 def test_cosines_that_are_all_close_to_one_tell_the_same():
     """A direction that all sentences share moves every cosine towards 1 by the same share."""
     rng = np.random.default_rng(1)
-    for case in (passages(rng, echoes) for echoes in range(9)):
+    for case in (passages(rng, repeated) for repeated in range(9)):
         unit = case / np.linalg.norm(case, axis=1, keepdims=True)
         shared = np.hstack([unit, np.full((len(unit), 1), 3.0)])
         assert stand_apart(shared, STARTS) == stand_apart(case, STARTS)

@@ -10,29 +10,26 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float64
 
-from headscope.segment.unit_vectors import unit_vectors
-
 _ECHOES = 0.01
 """The share of the pairs across segments that count as echoes: the ones most alike."""
 
 
-def stand_apart(vectors: Float64[np.ndarray, "sentence output"], starts: Sequence[int]) -> bool:
+def stand_apart(cosines: Float64[np.ndarray, "sentence sentence"], starts: Sequence[int]) -> bool:
     """Whether segments that begin at 0 and at `starts` differ more than they echo each other.
 
-    By cosines, not centred. How much more alike sentences are inside segments than across has to
+    By cosines of sentences, not centred. How much more alike sentences are inside segments than across has to
     exceed the square of how much more alike echoes are than other pairs across. Both are shares of
     the mean distance across, so that it does not matter how close to 1 all cosines of a model are.
     """
-    n = len(vectors)
-    unit = unit_vectors(vectors)
+    n = len(cosines)
     first, second = np.triu_indices(n, 1)
-    cosines = (unit @ unit.T)[first, second]
+    pairs = cosines[first, second]
     segment = np.searchsorted(np.asarray(starts), np.arange(n), side="right")
     inside = segment[first] == segment[second]
     if inside.all() or not inside.any():
         return False
-    across = cosines[~inside]
+    across = pairs[~inside]
     usual = across.mean()
-    contrast = cosines[inside].mean() - usual
+    contrast = pairs[inside].mean() - usual
     echoes = np.quantile(across, 1 - _ECHOES) - usual
     return bool(contrast * (1 - usual) > echoes**2)

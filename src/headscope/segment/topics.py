@@ -122,7 +122,7 @@ def find_topics(
         return []  # shuffled sentences can gain as much: nothing tells topics apart
     least_gain = _LEAST_GAIN if net is None else _LEAST_GAIN_LEARNED
     found = _starts(starts, int(np.argmax(gains - least_gain * np.arange(most))) + 1)
-    return found if stand_apart(vectors, found) else []
+    return found if stand_apart(alike[0], found) else []
 
 
 def _with_neighbours(
