@@ -17,7 +17,7 @@ _ECHOES = 0.01
 def stand_apart(cosines: Float64[np.ndarray, "sentence sentence"], starts: Sequence[int]) -> bool:
     """Whether segments that begin at 0 and at `starts` differ more than they echo each other.
 
-    By cosines of sentences, not centred. How much more alike sentences are inside segments than across has to
+    By cosines, not centred. How much more alike sentences are inside segments than across has to
     exceed the square of how much more alike echoes are than other pairs across. Both are shares of
     the mean distance across, so that it does not matter how close to 1 all cosines of a model are.
     """
