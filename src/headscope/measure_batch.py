@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from headscope.kernels.aligned_sums import count_around_boundaries
 from headscope.kernels.labels import SENTENCE, TokenLabels
-from headscope.kernels.layer_statistics import layer_statistics
+from headscope.kernels.layer_statistics import StackMeasurement, stack_measurement
 from headscope.kernels.position_sums import count_by_position
 from headscope.kernels.statistics import KINDS, LayerStatistics
 from headscope.kernels.text_batch import TextBatch
@@ -37,7 +37,10 @@ class _Attempt:
 
     readings: dict[str, TextBatch]
     """The batch as each stack reads it."""
-    measured: list[tuple[AttentionSite, LayerStatistics]]
+    measurements: dict[str, StackMeasurement]
+    """Of each stack."""
+    layers: dict[str, list[int]]
+    """That were measured of each stack, in order."""
     unmeasurable: dict[int, str]
     """Why windows cannot be measured, by place."""
 
@@ -94,7 +97,12 @@ class BatchMeasurement:
                 stack: stack_reading(self.model, stack, labels, self.settings, numbers)
                 for stack in dict.fromkeys(site.stack for site in self.sites)
             }
-        attempt = _Attempt(readings, measured=[], unmeasurable={})
+            measurements = {
+                stack: stack_measurement(reading, self.settings)
+                for stack, reading in readings.items()
+            }
+        layers: dict[str, list[int]] = {stack: [] for stack in readings}
+        attempt = _Attempt(readings, measurements, layers, unmeasurable={})
 
         def on_layer(capture: MassCapture) -> None:
             site, reading = capture.site, readings[capture.site.stack]
@@ -105,14 +113,8 @@ class BatchMeasurement:
             if attempt.unmeasurable:
                 return  # the rest of this pass only looks for more of them
             with timed("measuring heads"):
-                statistics = layer_statistics(
-                    capture.head_output,
-                    capture.mass,
-                    reading,
-                    causal=site.causal,
-                    settings=self.settings,
-                )
-            attempt.measured.append((site, statistics))
+                measurements[site.stack].add(capture.head_output, capture.mass, causal=site.causal)
+            layers[site.stack].append(site.layer)
 
         with timed("running the model"):
             self.model.forward_mass(labels.token_ids, labels.real, on_layer, sites=self.sites)
@@ -123,13 +125,20 @@ class BatchMeasurement:
             for name, summed in _text_sums(reading, self.settings).items():
                 self.builder.add_array(stack, name, summed.cpu().numpy())
         at = np.asarray(places, dtype=np.int64)
-        for site, statistics in attempt.measured:
-            rows = {name: values.cpu().numpy() for name, values in statistics.rows.items()}
-            self.builder.add_rows(site.stack, site.layer, at, rows)
-            sweep = {name: values.cpu().numpy() for name, values in statistics.sweep.items()}
-            self.builder.add_sweep(site.stack, site.layer, at, sweep)
-            for name, summed in statistics.sums.items():
-                self.builder.add_array(site.stack, name, summed.cpu().numpy(), layer=site.layer)
+        for stack, measurement in attempt.measurements.items():
+            measured = zip(attempt.layers[stack], measurement.statistics(), strict=True)
+            for layer, statistics in measured:
+                self._keep_layer(stack, layer, at, statistics)
+
+    def _keep_layer(
+        self, stack: str, layer: int, places: NDArray[np.int64], statistics: LayerStatistics
+    ) -> None:
+        rows = {name: values.cpu().numpy() for name, values in statistics.rows.items()}
+        self.builder.add_rows(stack, layer, places, rows)
+        sweep = {name: values.cpu().numpy() for name, values in statistics.sweep.items()}
+        self.builder.add_sweep(stack, layer, places, sweep)
+        for name, summed in statistics.sums.items():
+            self.builder.add_array(stack, name, summed.cpu().numpy(), layer=layer)
 
 
 def stack_reading(

@@ -10,9 +10,9 @@ import numba
 import numpy as np
 
 from headscope.compile_ahead import Part, mark_as_compiled
-from headscope.compiled import count_pairs, finish_text, measure_heads, text_pairs
+from headscope.compiled import count_pairs, finish_text, measure_heads, measure_tokens, text_pairs
 from headscope.compiled.add_triangles import add_triangles
-from headscope.compiled.layout import RULE_COLUMNS, Layer, Outputs, Task, Texts
+from headscope.compiled.layout import RULE_COLUMNS, Layer, Outputs, Task, Texts, Tokens
 from headscope.compiled.scratch import new_scratch, padded
 
 
@@ -26,7 +26,9 @@ def compile_part(part: Part) -> None:
         _compile(finish_text.finish_counts, 0, 0, task)
         _compile(count_pairs.count_candidates, 0, 0, task)
     elif part == Part.TEXTS:
-        measure_heads.measure_texts(products, 0, task)
+        measure_heads.measure_texts(products, False, 0, task)
+        vectors, mass = products.transpose(0, 2, 1, 3).copy(), products[0, :, :1].copy()
+        measure_tokens.measure_tokens(vectors, mass, tiny_tokens(), task.layer, task.outputs)
         texts, groups = task.texts, task.texts.groups.astype(np.int64)
         text_pairs.count_by_distance(texts.counted, groups, texts.pair_counts, texts.rates)
         for kind in (np.float32, np.float64):
@@ -68,6 +70,7 @@ def tiny_task() -> Task:
     )
     layer = Layer(
         scales=np.ones((1, 1, n), np.float32),
+        scale_by_length=False,
         sum_scaled=True,
         sum_own=True,
         profiles=True,
@@ -77,6 +80,9 @@ def tiny_task() -> Task:
     )
     by_distance, sums = np.zeros((1, n)), np.zeros((1, n, padded(n)), np.float32)
     outputs = Outputs(
+        lengths=np.zeros((1, 1, 2)),
+        attention=np.zeros((1, 1, 4)),
+        high=np.zeros((1, 1, 1)),
         rules=np.zeros((1, 1, rules, RULE_COLUMNS)),
         groups=np.zeros((1, 1, 2, 2)),
         touched=np.zeros((1, 1, 1)),
@@ -93,6 +99,12 @@ def tiny_task() -> Task:
         permuted_tokens=np.zeros((1, 0), np.int32),
     )
     return Task(texts, layer, outputs, new_scratch(texts, layer))
+
+
+def tiny_tokens() -> Tokens:
+    """The tokens of that text."""
+    some = np.ones((1, 3), np.bool_)
+    return Tokens(some, some, some, some, some, np.ones((1, 3), np.float32))
 
 
 if __name__ == "__main__":

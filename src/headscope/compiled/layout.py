@@ -49,10 +49,22 @@ class Texts(NamedTuple):
     taken: Ints  # b r: pairs that a top rule takes of a text
 
 
+class Tokens(NamedTuple):
+    """What is known of single tokens: the same for every head of a stack."""
+
+    counted: Truths  # b n
+    separators: Truths  # b n: those that are counted
+    key_separators: Truths  # b k: those that are not special
+    key_specials: Truths  # b k
+    scaling: Truths  # b k: whether a key sets the scale of column mass, and has one
+    viewers: Floats  # b k: how many queries can see a key, 1 at least
+
+
 class Layer(NamedTuple):
     """What the heads of a layer wrote, beside the products themselves."""
 
     scales: Floats  # b h n: similarities times both scales are summed too
+    scale_by_length: bool  # whether a scale is the length of a vector, or 1 / that
     sum_scaled: bool
     sum_own: bool
     profiles: bool  # whether sums by distance are wanted, and what follows from them
@@ -62,8 +74,11 @@ class Layer(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What the pass writes; all zero at first."""
+    """What the passes write; all zero at first."""
 
+    lengths: Doubles  # b h 2: lengths of vectors, summed over counted tokens, and over separators
+    attention: Doubles  # b h 4: mass on separators, on special tokens, on the first, on all
+    high: Doubles  # b h t: high-attention tokens
     rules: Doubles  # b h r column
     groups: Doubles  # b h group (pairs, expected): word and lemma
     touched: Doubles  # b h t: pairs of the run's rule that touch a high-attention token

@@ -16,15 +16,21 @@ from headscope.compiled.sum_rows import sum_around_boundaries, sum_rows
 
 
 @entry
-def measure_texts(products: Floats, first_text: int, task: Task) -> None:
-    """Measure the texts from `first_text` on, whose whole products (b h n n) are given."""
+def measure_texts(products: Floats, heads_first: bool, first_text: int, task: Task) -> None:
+    """Measure the texts from `first_text` on, whose whole products are given.
+
+    These are (b h n n), or (h b n n) with `heads_first`.
+    """
     texts, scratch = task.texts, task.scratch
     n_texts, heads, _, _ = products.shape
+    if heads_first:
+        n_texts, heads = heads, n_texts
     # A number 0 would have functions compiled for it alone.
     beginning: Any = np.int64(0)
     for head in range(heads):
         for place in range(n_texts):
-            text, tile = first_text + place, products[place, head]
+            text = first_text + place
+            tile = products[head, place] if heads_first else products[place, head]
             begin_text(text, head, task)
             scratch.floor[0] = likely_taken(tile, text, texts, scratch)
             sum_rows(tile, beginning, text, head, task)

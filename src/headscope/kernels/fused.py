@@ -1,52 +1,32 @@
-"""All statistics of one layer over one batch of texts, by compiled code on the CPU.
+"""All statistics of the layers of a stack over one batch of texts, by compiled code on the CPU.
 
 Short texts: the products of a few texts at a time, each matrix measured while it is in cache. Long
 texts: head by head in tiles of rows, twice where need be, so that no whole matrix is ever held.
 """
+
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from headscope.compiled import measure_heads as compiled
-from headscope.compiled.layout import (
-    DISTANCE_SUM,
-    FOCAL_ELEMENTS,
-    FOCAL_PLACE,
-    MASK_PAIRS,
-    PAIRS,
-    SENTENCE_EXPECTED,
-    SENTENCE_PAIRS,
-    TOKEN_EXPECTED,
-    TOKEN_PAIRS,
-    Layer,
-    Outputs,
-    Task,
-)
+from headscope.compiled.layout import Layer, Outputs, Scratch, Task, Tokens
+from headscope.compiled.measure_tokens import measure_tokens
 from headscope.compiled.scratch import new_scratch
 from headscope.kernels.aligned_sums import sum_products_around_boundaries
-from headscope.kernels.focal import exclusiveness
 from headscope.kernels.head_tiles import measure_heads
-from headscope.kernels.labels import GROUPS, LEMMA, TOKEN
-from headscope.kernels.pass_inputs import empty_outputs, layer_of, texts_of
+from headscope.kernels.pass_inputs import empty_layer, empty_outputs, texts_of, tokens_of
 from headscope.kernels.position_sums import (
     into_bins,
     mean_part_by_position,
     sum_products_by_position,
 )
-from headscope.kernels.similarity import comparable, vector_lengths
+from headscope.kernels.similarity import comparable
 from headscope.kernels.statistics import LayerStatistics
+from headscope.kernels.table_rows import HeadTables
 from headscope.kernels.text_batch import TextBatch
-from headscope.kernels.token_rows import (
-    Rows,
-    attention_rows,
-    count_kinds,
-    defined,
-    focal_rows,
-    mask_rows,
-    norm_rows,
-    scaled_mass,
-)
+from headscope.kernels.token_rows import count_kinds
 from headscope.settings import Settings, SimilarityVariant
 
 TILE_NUMBERS = 1 << 20
@@ -62,141 +42,156 @@ def fused_statistics(
     settings: Settings,
 ) -> LayerStatistics:
     """What `vectorised_statistics` gives, in one pass over each matrix of similarities."""
-    scaled = scaled_mass(mass, batch, causal, settings)
-    vectors = head_output.float() if head_output.dtype != torch.float64 else head_output
-    norms = vector_lengths(vectors)
-    texts = texts_of(batch, settings)
-    layer = layer_of(norms, scaled, settings)
-    outputs = empty_outputs(texts, layer, settings)
-    compared = comparable(vectors, settings.similarity, batch.counted)
+    measurement = FusedMeasurement(batch, settings)
+    measurement.add(head_output, mass, causal=causal)
+    return measurement.statistics()[0]
 
-    def sum_by_position(heads: slice) -> Float[Tensor, "some_heads variant position position"]:
-        return _position_sums(vectors, heads, outputs, layer, batch, settings)
 
-    def sum_without_products(
-        heads: slice,
-    ) -> Float[Tensor, "some_heads variant position position"]:
-        around = sum_products_around_boundaries(compared[:, heads], batch)
-        outputs.aligned_sums[heads] = around.numpy()
-        return sum_by_position(heads)
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A layer after the passes over it."""
 
-    if _fits(vectors):
-        _measure_texts(compared, Task(texts, layer, outputs, new_scratch(texts, layer)))
-        position_sums = sum_by_position(slice(None))
-    else:
-        position_sums = measure_heads(compared, texts, layer, outputs, sum_without_products)
+    outputs: Outputs
+    position_sums: Float[Tensor, "head variant position position"]
 
-    thresholds = torch.from_numpy(layer.thresholds)
-    high = (scaled[..., None] >= thresholds).sum(-2).double()
-    by_rule = _rule_rows(outputs, high[..., :1].expand(-1, -1, len(settings.rules)), batch)
-    by_threshold = _threshold_rows(outputs, high, batch)
 
-    rows = {column: values[..., 0] for column, values in by_rule.items()}
-    rows["high_attention_tokens"] = by_threshold["high_attention_tokens"][..., 0]
-    rows |= _group_rows(outputs, batch)
-    rows |= _focal_rows(outputs, batch)
-    rows |= attention_rows(mass, batch)
-    rows |= norm_rows(norms, batch)
-    rows |= defined("half_distance", torch.from_numpy(outputs.half_distance))
-    rows |= defined("block_contrast", torch.from_numpy(outputs.block_contrast))
+class FusedMeasurement:
+    """Measures layers as they come, and gives all statistics at the end.
 
-    sweep: Rows = {}
-    if not settings.minimal:
-        sweep |= {f"pair_rule/{name}": values[..., 1:] for name, values in by_rule.items()}
-        sweep |= {
-            f"attention_threshold/{name}": values[..., 1:] for name, values in by_threshold.items()
+    What belongs to the texts alone is made once for all layers, and so is the room to work in.
+    """
+
+    def __init__(self, batch: TextBatch, settings: Settings) -> None:
+        self._batch = batch
+        self._settings = settings
+        self._texts = texts_of(batch, settings)
+        self._tokens: dict[tuple[bool, torch.dtype], Tokens] = {}
+        self._scratch: dict[torch.dtype, Scratch] = {}
+        self._room = torch.empty(0)
+        self._layers: list[_Measured] = []
+
+    def add(
+        self,
+        head_output: Float[Tensor, "batch head token d_head"],
+        mass: Float[Tensor, "batch head key"],
+        *,
+        causal: bool,
+    ) -> None:
+        """Measure a layer."""
+        settings = self._settings
+        vectors = head_output.float() if head_output.dtype != torch.float64 else head_output
+        layer = empty_layer(vectors, mass, settings)
+        outputs = empty_outputs(self._texts, layer, settings)
+        self._measure_tokens(vectors, mass, causal, layer, outputs)
+        compared = comparable(vectors, settings.similarity, self._batch.counted)
+
+        def sum_by_position(heads: slice) -> Float[Tensor, "some_heads variant position position"]:
+            return _position_sums(vectors, heads, outputs, layer, self._batch, settings)
+
+        def sum_without_products(
+            heads: slice,
+        ) -> Float[Tensor, "some_heads variant position position"]:
+            around = sum_products_around_boundaries(compared[:, heads], self._batch)
+            outputs.aligned_sums[heads] = around.numpy()
+            return sum_by_position(heads)
+
+        if _fits(vectors):
+            self._measure_texts(compared, layer, outputs)
+            position_sums = sum_by_position(slice(None))
+        else:
+            position_sums = measure_heads(
+                compared, self._texts, layer, outputs, sum_without_products
+            )
+        self._layers.append(_Measured(outputs, position_sums))
+
+    def statistics(self) -> list[LayerStatistics]:
+        """The statistics of the layers, in the order in which they came."""
+        if not self._layers:
+            return []
+        tables = HeadTables.of(self._batch, [layer.outputs for layer in self._layers])
+        rows = tables.rows()
+        sweep: dict[str, Tensor] = {}
+        if not self._settings.minimal:
+            for axis, columns in (
+                ("pair_rule", tables.by_rule()),
+                ("attention_threshold", tables.by_threshold()),
+            ):
+                sweep |= {f"{axis}/{name}": values[..., 1:] for name, values in columns.items()}
+        sums = [self._sums(layer) for layer in self._layers]
+        focal_kinds = count_kinds(rows["focal_kind"]).split_with_sizes(tables.heads)
+        for layer, kinds in zip(sums, focal_kinds, strict=True):
+            layer["focal_kinds"] = kinds
+        parts = zip(
+            _by_layer(rows, tables.heads), sums, _by_layer(sweep, tables.heads), strict=True
+        )
+        return [LayerStatistics(*part) for part in parts]
+
+    def _measure_tokens(
+        self,
+        vectors: Float[Tensor, "batch head token d_head"],
+        mass: Float[Tensor, "batch head key"],
+        causal: bool,
+        layer: Layer,
+        outputs: Outputs,
+    ) -> None:
+        key = causal, mass.dtype
+        if key not in self._tokens:
+            self._tokens[key] = tokens_of(self._batch, mass.dtype, causal, self._settings)
+        # As the model wrote them: the heads of a token lie side by side.
+        by_token = vectors.transpose(1, 2).contiguous().numpy()
+        measure_tokens(by_token, mass.contiguous().numpy(), self._tokens[key], layer, outputs)
+
+    def _measure_texts(
+        self, vectors: Float[Tensor, "batch head token d_head"], layer: Layer, outputs: Outputs
+    ) -> None:
+        """Run the compiled pass over the products of a few texts at a time."""
+        n_texts, heads, n, _ = vectors.shape
+        if vectors.dtype not in self._scratch:
+            self._scratch[vectors.dtype] = new_scratch(self._texts, layer)
+        task = Task(self._texts, layer, outputs, self._scratch[vectors.dtype])
+        together = min(n_texts, TILE_NUMBERS // (heads * n * n))
+        if self._room.numel() < together * heads * n * n or self._room.dtype != vectors.dtype:
+            self._room = vectors.new_empty(together * heads * n * n)
+        # One text at a time, or one head of all: then no operand has to be copied first.
+        heads_first = heads < together
+        for first in range(0, n_texts, together):
+            some = vectors[first : first + together]
+            if heads_first:
+                some = some.transpose(0, 1)
+            products = self._room[: some.shape[0] * some.shape[1] * n * n]
+            products = products.view(*some.shape[:2], n, n)
+            for operand, product in zip(some, products, strict=True):
+                torch.bmm(operand, operand.mT, out=product)
+            compiled.measure_texts(products.numpy(), heads_first, first, task)
+
+    def _sums(self, layer: _Measured) -> dict[str, Tensor]:
+        outputs = layer.outputs
+        sums = {
+            "aligned_sum": outputs.aligned_sums,
+            "distance_histogram": outputs.distances,
+            "element_kinds": outputs.element_kinds,
+            "same_sentence_permuted": outputs.permuted_sentences,
+            "repetition_permuted": outputs.permuted_tokens,
         }
-    sums = _sums(outputs, rows, settings) | {"similarity_sum": position_sums}
-    return LayerStatistics(rows, sums, sweep)
+        if self._settings.profiles:
+            sums["similarity_by_distance"] = outputs.by_distance
+            sums["within_by_distance"] = outputs.within_by_distance
+        doubles = {name: torch.from_numpy(values).double() for name, values in sums.items()}
+        return doubles | {"similarity_sum": layer.position_sums}
 
 
-def _measure_texts(vectors: Float[Tensor, "batch head token d_head"], task: Task) -> None:
-    """Run the compiled pass over the products of a few texts at a time."""
-    n_texts, heads, n, _ = vectors.shape
-    together = min(n_texts, TILE_NUMBERS // (heads * n * n))
-    products = vectors.new_empty(together, heads, n, n)
-    for first in range(0, n_texts, together):
-        some = vectors[first : first + together]
-        # One text at a time: then no operand has to be copied first.
-        for text, product in zip(some, products, strict=False):
-            torch.bmm(text, text.mT, out=product)
-        compiled.measure_texts(products[: len(some)].numpy(), first, task)
+def _by_layer(
+    columns: dict[str, Float[Tensor, "batch head ..."]], heads: list[int]
+) -> list[dict[str, Float[Tensor, "batch head ..."]]]:
+    """The columns of each layer, of columns that have the heads of all layers."""
+    parts = {name: values.split_with_sizes(heads, dim=1) for name, values in columns.items()}
+    return [{name: part[layer] for name, part in parts.items()} for layer in range(len(heads))]
 
 
 def _fits(vectors: Float[Tensor, "batch head token d_head"]) -> bool:
     """Whether all products of a text may be held at once."""
     _, heads, n, _ = vectors.shape
     return heads * n * n <= TILE_NUMBERS
-
-
-def _rule_rows(
-    outputs: Outputs, high: Float[Tensor, "batch head rule"], batch: TextBatch
-) -> dict[str, Float[Tensor, "batch head rule"]]:
-    """The columns that depend on the pair rule, at each rule."""
-    table = torch.from_numpy(outputs.rules)
-    place = table[..., FOCAL_PLACE].long()
-    pairs = table[..., PAIRS]
-    return {
-        "pairs": pairs,
-        "distance_sum": table[..., DISTANCE_SUM],
-        "distance_expected": pairs * batch.baseline.mean_distance[:, None, None],
-        "same_sentence_pairs": table[..., SENTENCE_PAIRS],
-        "same_sentence_expected": table[..., SENTENCE_EXPECTED],
-        "repetition_pairs": table[..., TOKEN_PAIRS],
-        "repetition_expected": table[..., TOKEN_EXPECTED],
-        "focal_elements": table[..., FOCAL_ELEMENTS],
-        "focal_exclusiveness": exclusiveness(place.mT).mT,
-        "focal_texts": (place >= 0).double(),
-    } | mask_rows(pairs, table[..., MASK_PAIRS], high, _n_counted(batch, pairs), cross=batch.cross)
-
-
-def _threshold_rows(
-    outputs: Outputs, high: Float[Tensor, "batch head threshold"], batch: TextBatch
-) -> dict[str, Float[Tensor, "batch head threshold"]]:
-    """The columns that depend on the attention threshold, at each threshold."""
-    pairs = torch.from_numpy(outputs.rules)[..., :1, PAIRS].expand_as(high)
-    touched = torch.from_numpy(outputs.touched)
-    return {"high_attention_tokens": high} | mask_rows(
-        pairs, touched, high, _n_counted(batch, high), cross=batch.cross
-    )
-
-
-def _n_counted(
-    batch: TextBatch, like: Float[Tensor, "batch head value"]
-) -> Float[Tensor, "batch head value"]:
-    return batch.counted.sum(-1).double()[:, None, None].expand_as(like)
-
-
-def _group_rows(outputs: Outputs, batch: TextBatch) -> Rows:
-    table = torch.from_numpy(outputs.groups)
-    rows: Rows = {}
-    for index, group in enumerate(GROUPS[TOKEN + 1 :]):
-        rows[f"{group}_repetition_pairs"] = table[:, :, index, 0]
-        rows[f"{group}_repetition_expected"] = table[:, :, index, 1]
-    has_lemmas = (batch.queries.groups[LEMMA] >= 0).any(-1, keepdim=True)
-    rows["lemma_pairs"] = torch.from_numpy(outputs.rules)[:, :, 0, PAIRS] * has_lemmas
-    return rows
-
-
-def _focal_rows(outputs: Outputs, batch: TextBatch) -> Rows:
-    own = torch.from_numpy(outputs.rules)[:, :, 0]
-    return focal_rows(own[..., FOCAL_PLACE].long(), own[..., PAIRS], batch)
-
-
-def _sums(outputs: Outputs, rows: Rows, settings: Settings) -> dict[str, Tensor]:
-    sums = {
-        "aligned_sum": outputs.aligned_sums,
-        "distance_histogram": outputs.distances,
-        "element_kinds": outputs.element_kinds,
-        "same_sentence_permuted": outputs.permuted_sentences,
-        "repetition_permuted": outputs.permuted_tokens,
-    }
-    if settings.profiles:
-        sums["similarity_by_distance"] = outputs.by_distance
-        sums["within_by_distance"] = outputs.within_by_distance
-    return {name: torch.from_numpy(values).double() for name, values in sums.items()} | {
-        "focal_kinds": count_kinds(rows["focal_kind"])
-    }
 
 
 def _position_sums(

@@ -1,31 +1,37 @@
-"""The statistics of one layer over one batch of texts, by the kernel that suits the device."""
+"""The statistics of the layers of a stack over one batch, by the kernel that suits the device."""
+
+from typing import Protocol
 
 from jaxtyping import Float
 from torch import Tensor
 
 from headscope.kernels.statistics import LayerStatistics
 from headscope.kernels.text_batch import TextBatch
-from headscope.kernels.vectorised import vectorised_statistics
+from headscope.kernels.vectorised import VectorisedMeasurement
 from headscope.settings import Settings
 
 
-def layer_statistics(
-    head_output: Float[Tensor, "batch head token d_head"],
-    mass: Float[Tensor, "batch head key"],
-    batch: TextBatch,
-    *,
-    causal: bool,
-    settings: Settings,
-) -> LayerStatistics:
-    """The statistics of every head of a layer, for each text and summed over texts.
+class StackMeasurement(Protocol):
+    """Measures the layers of a stack over a batch of texts, while the model runs."""
 
-    Of the attention maps only the column mass is needed.
+    def add(
+        self,
+        head_output: Float[Tensor, "batch head token d_head"],
+        mass: Float[Tensor, "batch head key"],
+        *,
+        causal: bool,
+    ) -> None:
+        """Measure a layer. Of its attention maps only the column mass is needed."""
 
-    On the CPU one pass over each head's matrix while it is in cache; elsewhere the same in torch.
-    """
-    if head_output.device.type == "cpu":
+    def statistics(self) -> list[LayerStatistics]:
+        """The statistics of every layer that was added, in order."""
+
+
+def stack_measurement(batch: TextBatch, settings: Settings) -> StackMeasurement:
+    """On the CPU one pass over each head's matrix while it is in cache; elsewhere by torch."""
+    if batch.counted.device.type == "cpu":
         # Compiled code is loaded only where it is used.
-        from headscope.kernels.fused import fused_statistics
+        from headscope.kernels.fused import FusedMeasurement
 
-        return fused_statistics(head_output, mass, batch, causal=causal, settings=settings)
-    return vectorised_statistics(head_output, mass, batch, causal=causal, settings=settings)
+        return FusedMeasurement(batch, settings)
+    return VectorisedMeasurement(batch, settings)

@@ -6,12 +6,14 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.compiled.layout import RULE_COLUMNS, Layer, Outputs, Texts
+from headscope.compiled.layout import RULE_COLUMNS, Layer, Outputs, Texts, Tokens
 from headscope.compiled.scratch import padded
 from headscope.kernels.aligned_sums import sentence_starts
+from headscope.kernels.column_mass import viewers
 from headscope.kernels.position_sums import position_bins
 from headscope.kernels.statistics import ALIGNED_TOKENS, KINDS
 from headscope.kernels.text_batch import TextBatch
+from headscope.kernels.token_rows import scaling_keys
 from headscope.settings import PairRule, Settings
 
 
@@ -40,22 +42,36 @@ def texts_of(batch: TextBatch, settings: Settings) -> Texts:
     )
 
 
-def layer_of(
-    norms: Float[Tensor, "batch head token"],
-    scaled: Float[Tensor, "batch head key"],
+def tokens_of(batch: TextBatch, mass: torch.dtype, causal: bool, settings: Settings) -> Tokens:
+    """What is known of the tokens of a batch, for column mass of that type."""
+    keys = batch.keys
+    seen_by = viewers(batch.queries.real, keys.real.shape[1], causal=causal).to(mass)
+    return Tokens(
+        counted=batch.counted.numpy(),
+        separators=(batch.counted & batch.queries.separator).numpy(),
+        key_separators=(keys.separator & ~keys.special).numpy(),
+        key_specials=keys.special.numpy(),
+        scaling=scaling_keys(batch, causal, settings).numpy(),
+        viewers=seen_by.clamp_min(1).contiguous().numpy(),
+    )
+
+
+def empty_layer(
+    vectors: Float[Tensor, "batch head token d_head"],
+    mass: Float[Tensor, "batch head key"],
     settings: Settings,
 ) -> Layer:
-    """What heads wrote, beside the products: lengths of their vectors, attention, and rules."""
-    kind = norms.dtype
-    # Raw and cosine similarity differ by the lengths of both vectors.
-    scales = norms if settings.similarity == "cosine" else 1 / norms.clamp_min(1e-12)
+    """What a pass is told of a layer; what that says of tokens is not filled in yet."""
+    kind = vectors.dtype
     each_position = settings.window_tokens == position_bins(settings.window_tokens)
     return Layer(
-        scales=scales.numpy(),
+        scales=vectors.new_empty(vectors.shape[:3]).numpy(),
+        # Raw and cosine similarity differ by the lengths of both vectors.
+        scale_by_length=settings.similarity == "cosine",
         sum_scaled=each_position and not settings.minimal and settings.similarity != "centred",
         sum_own=each_position,
         profiles=settings.profiles,
-        scaled_mass=scaled.to(kind).numpy(),
+        scaled_mass=mass.new_empty(mass.shape, dtype=kind).numpy(),
         thresholds=_array(settings.attention_thresholds, kind),
         rule_values=_array([rule.value for rule in settings.rules], kind),
     )
@@ -78,6 +94,9 @@ def empty_outputs(texts: Texts, layer: Layer, settings: Settings) -> Outputs:
     n_texts, heads, n = layer.scales.shape
     window, width, kind = settings.window_tokens, padded(n), layer.scales.dtype
     return Outputs(
+        lengths=np.zeros((n_texts, heads, 2)),
+        attention=np.zeros((n_texts, heads, 4)),
+        high=np.zeros((n_texts, heads, len(layer.thresholds))),
         rules=np.zeros((n_texts, heads, len(settings.rules), RULE_COLUMNS)),
         groups=np.zeros((n_texts, heads, 2, 2)),
         touched=np.zeros((n_texts, heads, len(layer.thresholds))),

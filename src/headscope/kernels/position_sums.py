@@ -92,6 +92,8 @@ def into_bins(
 ) -> Float[Tensor, "head position position"]:
     """The matrix with its rows and columns summed into bins of positions."""
     bins = position_bins(window_tokens)
+    if matrix.shape[-1] == bins == window_tokens:
+        return matrix
     if bins == window_tokens:
         return torch.nn.functional.pad(matrix, (0, bins - matrix.shape[-1]) * 2)
     bin_of = bin_of_position(matrix.shape[-1], window_tokens).to(matrix.device)

@@ -34,12 +34,22 @@ def norm_rows(norms: Float[Tensor, "batch head token"], batch: TextBatch) -> Row
     """Mean length of the vectors a head writes, and that at separators relative to it."""
     lengths = norms.double()
 
-    def mean(where: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch head"]:
-        weight = where.double()[:, None]
-        return (lengths * weight).sum(-1) / weight.sum(-1)
+    def summed(where: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch head"]:
+        return (lengths * where.double()[:, None]).sum(-1)
 
-    norm = mean(batch.counted)
-    at_separators = mean(batch.counted & batch.queries.separator) / norm
+    separators = batch.counted & batch.queries.separator
+    return norm_rows_of(summed(batch.counted), summed(separators), batch)
+
+
+def norm_rows_of(
+    all_lengths: Float[Tensor, "batch head"],
+    separator_lengths: Float[Tensor, "batch head"],
+    batch: TextBatch,
+) -> Rows:
+    """The same, from lengths summed over counted tokens, and over counted separators."""
+    separators = batch.counted & batch.queries.separator
+    norm = all_lengths / batch.counted.sum(-1, keepdim=True)
+    at_separators = separator_lengths / separators.sum(-1, keepdim=True) / norm
     return defined("norm", norm) | defined("separator_norm", at_separators)
 
 
@@ -55,7 +65,13 @@ def all_finite(
 def scaled_mass(
     mass: Float[Tensor, "batch head key"], batch: TextBatch, causal: bool, settings: Settings
 ) -> Float[Tensor, "batch head key"]:
-    """Column mass scaled to a largest of 1, over the tokens that may have high attention.
+    """Column mass scaled to a largest of 1, over the tokens that may have high attention."""
+    seen_by = viewers(batch.queries.real, mass.shape[-1], causal=causal).to(mass.dtype)
+    return scaled_column_mass(mass, scaling_keys(batch, causal, settings), seen_by)
+
+
+def scaling_keys(batch: TextBatch, causal: bool, settings: Settings) -> Bool[Tensor, "batch key"]:
+    """The tokens that may have high attention.
 
     Causal models use the first token as a sink, whatever it is: it is counted apart, as special
     tokens are, in `first_attention`.
@@ -63,8 +79,7 @@ def scaled_mass(
     scaling = batch.keys.counted(settings.special_tokens).clone()
     if causal and not settings.special_tokens:
         scaling[:, 0] = False
-    seen_by = viewers(batch.queries.real, mass.shape[-1], causal=causal).to(mass.dtype)
-    return scaled_column_mass(mass, scaling, seen_by)
+    return scaling
 
 
 def mask_rows(

@@ -4,6 +4,8 @@ The definition that the fused kernel for the CPU is held against. Reads top to b
 pairs, what the pairs bind, where attention goes, and the sums over texts.
 """
 
+from dataclasses import dataclass, field
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -73,6 +75,33 @@ def vectorised_statistics(
     } | by_distance
     sweep = {} if settings.minimal else _sweep(matrix, pairs, scaled, batch, settings)
     return LayerStatistics(rows, sums, sweep)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorisedMeasurement:
+    """Measures layers as they come."""
+
+    batch: TextBatch
+    settings: Settings
+    _measured: list[LayerStatistics] = field(default_factory=list)
+
+    def add(
+        self,
+        head_output: Float[Tensor, "batch head token d_head"],
+        mass: Float[Tensor, "batch head key"],
+        *,
+        causal: bool,
+    ) -> None:
+        """Measure a layer."""
+        self._measured.append(
+            vectorised_statistics(
+                head_output, mass, self.batch, causal=causal, settings=self.settings
+            )
+        )
+
+    def statistics(self) -> list[LayerStatistics]:
+        """The statistics of the layers, in the order in which they came."""
+        return self._measured
 
 
 def _profile(
