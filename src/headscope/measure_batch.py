@@ -5,8 +5,9 @@ and the others are measured without it. A batch that does not fit into memory is
 does; a window that does not fit alone is left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from headscope.kernels.aligned_sums import count_around_boundaries
 from headscope.kernels.labels import SENTENCE, TokenLabels
 from headscope.kernels.layer_statistics import StackMeasurement, stack_measurement
 from headscope.kernels.position_sums import count_by_position
-from headscope.kernels.statistics import KINDS, LayerStatistics
+from headscope.kernels.statistics import KINDS
 from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.token_rows import all_finite
 from headscope.models.capture import MassCapture
@@ -122,23 +123,20 @@ class BatchMeasurement:
 
     def _keep(self, attempt: _Attempt, places: Sequence[int]) -> None:
         for stack, reading in attempt.readings.items():
-            for name, summed in _text_sums(reading, self.settings).items():
-                self.builder.add_array(stack, name, summed.cpu().numpy())
+            for name, summed in _arrays(_text_sums(reading, self.settings)).items():
+                self.builder.add_array(stack, name, summed)
         at = np.asarray(places, dtype=np.int64)
         for stack, measurement in attempt.measurements.items():
-            measured = zip(attempt.layers[stack], measurement.statistics(), strict=True)
-            for layer, statistics in measured:
-                self._keep_layer(stack, layer, at, statistics)
+            statistics = measurement.statistics()
+            self.builder.add_rows(stack, at, _arrays(statistics.rows))
+            self.builder.add_sweep(stack, at, _arrays(statistics.sweep))
+            for layer, sums in zip(attempt.layers[stack], statistics.sums, strict=True):
+                for name, summed in _arrays(sums).items():
+                    self.builder.add_array(stack, name, summed, layer=layer)
 
-    def _keep_layer(
-        self, stack: str, layer: int, places: NDArray[np.int64], statistics: LayerStatistics
-    ) -> None:
-        rows = {name: values.cpu().numpy() for name, values in statistics.rows.items()}
-        self.builder.add_rows(stack, layer, places, rows)
-        sweep = {name: values.cpu().numpy() for name, values in statistics.sweep.items()}
-        self.builder.add_sweep(stack, layer, places, sweep)
-        for name, summed in statistics.sums.items():
-            self.builder.add_array(stack, name, summed.cpu().numpy(), layer=layer)
+
+def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, NDArray[Any]]:
+    return {name: values.cpu().numpy() for name, values in tensors.items()}
 
 
 def stack_reading(

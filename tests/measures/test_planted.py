@@ -41,7 +41,7 @@ def heads(request) -> pd.DataFrame:
     statistics = request.param(z, attention.sum(-2), batch, causal=False, settings=SETTINGS)
     builder = ShardBuilder(texts=TEXTS, first_text=0, sites=[("encoder", 1, len(HEADS))])
     rows = {name: values.numpy() for name, values in statistics.rows.items()}
-    builder.add_rows("encoder", 1, np.arange(TEXTS), rows)
+    builder.add_rows("encoder", np.arange(TEXTS), rows)
     builder.add_array("encoder", "aligned_count", np.zeros((48, 48)))
     manifest = Manifest(
         model=ModelRecord(

@@ -8,6 +8,9 @@ from headscope.compiled.decorators import inner
 from headscope.compiled.layout import SAMPLE, Floats, Scratch, Texts
 from headscope.compiled.select_largest import kth_largest, reached_by
 
+_LEAST_STEP = 6
+"""Between the pairs of a sample, where one rule alone is asked for."""
+
 
 @inner
 def sift_rows(tile: Floats, first_row: int, text: int, texts: Texts, scratch: Scratch) -> None:
@@ -72,6 +75,9 @@ def likely_taken(tile: Floats, text: int, texts: Texts, scratch: Scratch) -> Any
     end, counted, sample = texts.end_counted[text], texts.counted[text], scratch.sample
     pairs, size = end * (end - 1) // 2, np.uint64(0)
     step = pairs // SAMPLE
+    if len(texts.is_top) == 1:
+        # One rule takes few pairs; of several, loose ones want most pairs of a short text anyway.
+        step = max(step, _LEAST_STEP)
     if step < 2:
         return -np.inf
     shift = 0

@@ -23,7 +23,7 @@ from headscope.kernels.position_sums import (
     sum_products_by_position,
 )
 from headscope.kernels.similarity import comparable
-from headscope.kernels.statistics import LayerStatistics
+from headscope.kernels.statistics import LayerStatistics, StackStatistics
 from headscope.kernels.table_rows import HeadTables
 from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.token_rows import count_kinds
@@ -44,7 +44,8 @@ def fused_statistics(
     """What `vectorised_statistics` gives, in one pass over each matrix of similarities."""
     measurement = FusedMeasurement(batch, settings)
     measurement.add(head_output, mass, causal=causal)
-    return measurement.statistics()[0]
+    alone = measurement.statistics()
+    return LayerStatistics(alone.rows, alone.sums[0], alone.sweep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,27 +105,24 @@ class FusedMeasurement:
             )
         self._layers.append(_Measured(outputs, position_sums))
 
-    def statistics(self) -> list[LayerStatistics]:
-        """The statistics of the layers, in the order in which they came."""
-        if not self._layers:
-            return []
+    def statistics(self) -> StackStatistics:
+        """The statistics of the layers, in the order in which they came: one at least."""
         tables = HeadTables.of(self._batch, [layer.outputs for layer in self._layers])
-        rows = tables.rows()
+        by_rule = tables.by_rule()
+        rows = tables.rows(by_rule)
         sweep: dict[str, Tensor] = {}
         if not self._settings.minimal:
             for axis, columns in (
-                ("pair_rule", tables.by_rule()),
+                ("pair_rule", by_rule),
                 ("attention_threshold", tables.by_threshold()),
             ):
                 sweep |= {f"{axis}/{name}": values[..., 1:] for name, values in columns.items()}
-        sums = [self._sums(layer) for layer in self._layers]
         focal_kinds = count_kinds(rows["focal_kind"]).split_with_sizes(tables.heads)
-        for layer, kinds in zip(sums, focal_kinds, strict=True):
-            layer["focal_kinds"] = kinds
-        parts = zip(
-            _by_layer(rows, tables.heads), sums, _by_layer(sweep, tables.heads), strict=True
-        )
-        return [LayerStatistics(*part) for part in parts]
+        sums = [
+            self._sums(layer) | {"focal_kinds": kinds}
+            for layer, kinds in zip(self._layers, focal_kinds, strict=True)
+        ]
+        return StackStatistics(rows, sweep, sums)
 
     def _measure_tokens(
         self,
@@ -178,14 +176,6 @@ class FusedMeasurement:
             sums["within_by_distance"] = outputs.within_by_distance
         doubles = {name: torch.from_numpy(values).double() for name, values in sums.items()}
         return doubles | {"similarity_sum": layer.position_sums}
-
-
-def _by_layer(
-    columns: dict[str, Float[Tensor, "batch head ..."]], heads: list[int]
-) -> list[dict[str, Float[Tensor, "batch head ..."]]]:
-    """The columns of each layer, of columns that have the heads of all layers."""
-    parts = {name: values.split_with_sizes(heads, dim=1) for name, values in columns.items()}
-    return [{name: part[layer] for name, part in parts.items()} for layer in range(len(heads))]
 
 
 def _fits(vectors: Float[Tensor, "batch head token d_head"]) -> bool:

@@ -1,16 +1,17 @@
 """The statistics of the layers of a stack over one batch, by the kernel that suits the device."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor
 
-from headscope.kernels.statistics import LayerStatistics
+from headscope.kernels.statistics import StackStatistics
 from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.vectorised import VectorisedMeasurement
 from headscope.settings import Settings
 
 
+@runtime_checkable
 class StackMeasurement(Protocol):
     """Measures the layers of a stack over a batch of texts, while the model runs."""
 
@@ -23,8 +24,8 @@ class StackMeasurement(Protocol):
     ) -> None:
         """Measure a layer. Of its attention maps only the column mass is needed."""
 
-    def statistics(self) -> list[LayerStatistics]:
-        """The statistics of every layer that was added, in order."""
+    def statistics(self) -> StackStatistics:
+        """The statistics of every layer that was added, in order; one at least was."""
 
 
 def stack_measurement(batch: TextBatch, settings: Settings) -> StackMeasurement:

@@ -22,3 +22,13 @@ class LayerStatistics:
     """Arrays summed over the texts of the batch; similarities by position in their precision."""
     sweep: dict[str, Float[Tensor, "batch head threshold"]]
     """The columns that depend on a threshold, at every threshold of the sweep."""
+
+
+@dataclass(frozen=True, slots=True)
+class StackStatistics:
+    """The statistics of several layers, the heads of all of them side by side."""
+
+    rows: dict[str, Float[Tensor, "batch head"]]
+    sweep: dict[str, Float[Tensor, "batch head threshold"]]
+    sums: list[dict[str, Float[Tensor, "_ ..."]]]
+    """Of each layer: (head, ...)."""

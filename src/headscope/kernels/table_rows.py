@@ -69,9 +69,9 @@ class HeadTables:
             block_contrast=joined("block_contrast"),
         )
 
-    def rows(self) -> Rows:
+    def rows(self, by_rule: ByRule) -> Rows:
         """The columns at the run's own rule and threshold."""
-        rows = {name: values[..., 0] for name, values in self.by_rule().items()}
+        rows = {name: values[..., 0] for name, values in by_rule.items()}
         rows["high_attention_tokens"] = self.high[..., 0]
         rows |= self._group_rows()
         own = self.rules[:, :, 0]

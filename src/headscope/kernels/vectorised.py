@@ -17,7 +17,7 @@ from headscope.kernels.labels import GROUPS, LEMMA, SENTENCE, TOKEN, together
 from headscope.kernels.pairs import Pairs, choose_pairs
 from headscope.kernels.position_sums import sum_by_position
 from headscope.kernels.similarity import similarity
-from headscope.kernels.statistics import KINDS, LayerStatistics
+from headscope.kernels.statistics import KINDS, LayerStatistics, StackStatistics
 from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.token_rows import (
     attention_rows,
@@ -99,9 +99,17 @@ class VectorisedMeasurement:
             )
         )
 
-    def statistics(self) -> list[LayerStatistics]:
-        """The statistics of the layers, in the order in which they came."""
-        return self._measured
+    def statistics(self) -> StackStatistics:
+        """The statistics of the layers, in the order in which they came: one at least."""
+
+        def joined(columns: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+            return {name: torch.cat([one[name] for one in columns], dim=1) for name in columns[0]}
+
+        return StackStatistics(
+            rows=joined([layer.rows for layer in self._measured]),
+            sweep=joined([layer.sweep for layer in self._measured]),
+            sums=[layer.sums for layer in self._measured],
+        )
 
 
 def _profile(

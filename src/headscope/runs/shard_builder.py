@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.compiled.add_triangles import add_triangles
 from headscope.free_memory import array_apart
-from headscope.runs.columns import KEY_COLUMNS, column_type
+from headscope.runs.columns import column_type
 from headscope.runs.left_out import LeftOut
 from headscope.runs.shards import Shard
 from headscope.runs.text_rows import Columns, TextRows
@@ -32,9 +32,13 @@ class ShardBuilder:
     def __init__(self, texts: int, first_text: int, sites: Sequence[Site]) -> None:
         self.texts = texts
         self.first_text = first_text
-        self._sites = sites
-        self._rows = TextRows(texts)
-        self._sweeps = TextRows(texts)
+        # In the order of the rows of a shard: those of a text by stack, layer and head.
+        self._sites = sorted(sites)
+        heads: dict[str, int] = {}
+        for stack, _, number in self._sites:
+            heads[stack] = heads.get(stack, 0) + number
+        self._rows = TextRows(texts, heads)
+        self._sweeps = TextRows(texts, heads)
         self._arrays: dict[str, NDArray[Any]] = {}
         self._left_out: dict[int, LeftOut] = {}
 
@@ -47,15 +51,13 @@ class ShardBuilder:
         other._rows, other._sweeps = self._rows, self._sweeps
         return other
 
-    def add_rows(self, stack: str, layer: int, places: NDArray[np.int64], rows: Columns) -> None:
-        """Columns of shape (text, head) for the texts at `places`."""
-        self._rows.put(stack, layer, places, rows)
+    def add_rows(self, stack: str, places: NDArray[np.int64], rows: Columns) -> None:
+        """Columns of shape (text, head) for the texts at `places`, and all heads of a stack."""
+        self._rows.put(stack, places, rows)
 
-    def add_sweep(
-        self, stack: str, layer: int, places: NDArray[np.int64], columns: Columns
-    ) -> None:
-        """Columns of shape (text, head, threshold) for the texts at `places`."""
-        self._sweeps.put(stack, layer, places, columns)
+    def add_sweep(self, stack: str, places: NDArray[np.int64], columns: Columns) -> None:
+        """Columns of shape (text, head, threshold) for the same."""
+        self._sweeps.put(stack, places, columns)
 
     def add_array(
         self, stack: str, name: str, values: NDArray[np.floating[Any]], layer: int | None = None
@@ -97,46 +99,41 @@ class ShardBuilder:
     def shard(self) -> Shard:
         """The finished shard."""
         kept = np.array([p for p in range(self.texts) if p not in self._left_out], dtype=np.int64)
-        for stack, layer, columns in self._sweeps.layers():
-            for name, values in columns.items():
-                self.add_array(stack, f"sweep/{name}", _sum_in_order(values[kept]), layer=layer)
+        for name, values in self._sweeps.columns.items():
+            summed = _sum_in_order(values[kept])
+            parts = np.split(summed, np.cumsum([heads for _, _, heads in self._sites])[:-1])
+            for (stack, layer, _), part in zip(self._sites, parts, strict=True):
+                self.add_array(stack, f"sweep/{name}", part, layer=layer)
         for key in self._arrays:
             if key.endswith(_SYMMETRIC):
                 self._arrays[key] = self._arrays[key].astype(np.float32)
-        tables = [
-            self._table(stack, layer, rows, kept) for stack, layer, rows in self._rows.layers()
-        ]
-        # Without a single text that could be measured, there are no columns but the keys.
-        empty = pa.table({name: pa.array([], column_type(name)) for name in KEY_COLUMNS})
-        whole = pa.concat_tables(tables).combine_chunks() if tables else empty
         return Shard(
-            rows=whole.sort_by([(column, "ascending") for column in KEY_COLUMNS]),
+            rows=self._table(kept),
             arrays=self._arrays,
             left_out=tuple(sorted(self._left_out.values())),
         )
 
-    def _table(
-        self,
-        stack: str,
-        layer: int,
-        rows: Columns,
-        kept: NDArray[np.int64],
-    ) -> pa.Table:
-        heads = next(iter(rows.values())).shape[1]
-        size = len(kept) * heads
-        columns: dict[str, NDArray[np.generic]] = {
-            "text": np.repeat(self.first_text + kept, heads),
-            "layer": np.full(size, layer),
-            "head": np.tile(np.arange(1, heads + 1), len(kept)),
-            "texts": np.ones(size),
-            **{name: values[kept].ravel() for name, values in rows.items()},
+    def _table(self, kept: NDArray[np.int64]) -> pa.Table:
+        """The rows of the texts that are kept, by text, stack, layer and head."""
+        columns = self._rows.columns
+        # Without a single text that could be measured, there are no columns but the keys.
+        texts = len(kept) if columns else 0
+        heads = [number for _, _, number in self._sites]
+        stacks = sorted({stack for stack, _, _ in self._sites})
+        stack_of_head = np.repeat([stacks.index(stack) for stack, _, _ in self._sites], heads)
+        keys: dict[str, NDArray[np.generic]] = {
+            "text": np.repeat(self.first_text + kept[:texts], sum(heads)),
+            "stack": np.tile(stack_of_head.astype(np.int8), texts),
+            "layer": np.tile(np.repeat([layer for _, layer, _ in self._sites], heads), texts),
+            "head": np.tile(np.concatenate([np.arange(1, n + 1) for n in heads]), texts),
         }
-        arrays = {
-            name: pa.array(values, from_pandas=True).cast(column_type(name))
-            for name, values in columns.items()
-        }
-        names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(size, np.int8)), [stack])
-        return pa.table({"text": arrays.pop("text"), "stack": names.cast(pa.string()), **arrays})
+        arrays = {name: pa.array(values) for name, values in keys.items()}
+        arrays["stack"] = pa.DictionaryArray.from_arrays(arrays["stack"], stacks)
+        if columns:
+            arrays["texts"] = pa.array(np.ones(texts * sum(heads)))
+        for name, values in columns.items():
+            arrays[name] = pa.array(values[kept].ravel(), from_pandas=True)
+        return pa.table({name: values.cast(column_type(name)) for name, values in arrays.items()})
 
 
 def _sum_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,9 +1,8 @@
-"""Numbers of the texts of a shard, by layer and column, while batches come in."""
+"""Numbers of the texts of a shard, by column, while batches come in."""
 
 import math
 import threading
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,37 +13,44 @@ Columns = Mapping[str, NDArray[np.float64]]
 
 
 class TextRows:
-    """Columns of shape (text, ...), each text at its place; several threads may fill them."""
+    """Columns of shape (text, head, ...), each text at its place; several threads may fill them.
 
-    def __init__(self, texts: int) -> None:
+    The heads of all layers lie side by side, stack after stack.
+    """
+
+    def __init__(self, texts: int, heads: Mapping[str, int]) -> None:
+        """So many texts, and so many heads in each stack, all layers together."""
         self._texts = texts
-        self._columns: defaultdict[tuple[str, int], dict[str, NDArray[np.float64]]]
-        self._columns = defaultdict(dict)
+        self._heads: dict[str, slice] = {}
+        first = 0
+        for stack, number in heads.items():
+            self._heads[stack] = slice(first, first + number)
+            first += number
+        self._all_heads = first
+        self._columns: dict[str, NDArray[np.float64]] = {}
         self._making = threading.Lock()
 
-    def put(self, stack: str, layer: int, places: NDArray[np.int64], columns: Columns) -> None:
-        """Keep what was measured of the texts at some places."""
-        if not columns:
-            return
+    @property
+    def columns(self) -> Columns:
+        """What there is so far; NaN where nothing was put yet."""
+        return self._columns
+
+    def put(self, stack: str, places: NDArray[np.int64], columns: Columns) -> None:
+        """Keep what was measured of the texts at some places, of all heads of a stack."""
         with self._making:
-            kept = self._columns[stack, layer]
-            if not kept:
-                kept |= self._empty(columns)
+            if new := {name: columns[name] for name in columns if name not in self._columns}:
+                self._columns |= self._empty(new)
         for name, values in columns.items():
-            kept[name][places] = values
+            self._columns[name][places, self._heads[stack]] = values
 
     def _empty(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        """Room for these columns of all texts, NaN at first."""
-        widths = {name: math.prod(values.shape[1:]) for name, values in columns.items()}
-        room = array_apart((sum(widths.values()) * self._texts,))
+        """Room for these columns of all texts and heads, NaN at first."""
+        rows = self._texts * self._all_heads
+        widths = {name: math.prod(values.shape[2:]) for name, values in columns.items()}
+        room = array_apart((sum(widths.values()) * rows,))
         room.fill(np.nan)
-        parts = np.split(room, np.cumsum([*widths.values()])[:-1] * self._texts)
+        parts = np.split(room, np.cumsum([*widths.values()])[:-1] * rows)
         return {
-            name: part.reshape(self._texts, *columns[name].shape[1:])
+            name: part.reshape(self._texts, self._all_heads, *columns[name].shape[2:])
             for name, part in zip(columns, parts, strict=True)
         }
-
-    def layers(self) -> Iterator[tuple[str, int, Columns]]:
-        """Stack, layer and columns of every layer of which there are any, in order."""
-        for stack, layer in sorted(self._columns):
-            yield stack, layer, self._columns[stack, layer]
