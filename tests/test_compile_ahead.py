@@ -10,7 +10,7 @@ import pytest
 
 from headscope import compile_ahead
 from headscope.compile_ahead import Part
-from headscope.compiled.by_calling import tiny_task
+from headscope.compiled.by_calling import tiny_products, tiny_task, tiny_tokens
 from headscope.kernels import fused
 from headscope.kernels.fused import fused_statistics
 from headscope.settings import Settings
@@ -39,6 +39,11 @@ def test_a_run_hands_over_the_types_that_are_compiled_ahead(minimal, tiled, monk
         monkeypatch.setattr(fused, "TILE_NUMBERS", 0)
     for name in ("measure_texts", "sum_tile"):
         monkeypatch.setattr(fused.compiled, name, caught)
+    of_tokens = []
+    measure_tokens = fused.measure_tokens
+    monkeypatch.setattr(
+        fused, "measure_tokens", lambda *given: (of_tokens.append(given), measure_tokens(*given))
+    )
     rng = np.random.default_rng(0)
     texts = [random_text(rng, n) for n in (12, 9)]
     settings = Settings(window_tokens=16, minimal=minimal)
@@ -52,8 +57,14 @@ def test_a_run_hands_over_the_types_that_are_compiled_ahead(minimal, tiled, monk
         for field in compiled._fields:
             pair = (numba.typeof(getattr(ours, field)), numba.typeof(getattr(compiled, field)))
             assert pair[0] == pair[1], field
-    assert products.dtype == np.float32
-    assert products.flags.c_contiguous
+    tile = np.zeros((3, 3), np.float32)
+    assert numba.typeof(products) == numba.typeof(tile if tiled else tiny_products())
+    vectors, mass, tokens, *_ = of_tokens[0]
+    assert numba.typeof(tokens) == numba.typeof(tiny_tokens())
+    for given, axes in ((vectors, 4), (mass, 3)):
+        assert given.dtype == np.float32
+        assert given.ndim == axes
+        assert given.flags.c_contiguous
 
 
 def test_what_is_compiled_is_not_compiled_again(fresh):

@@ -13,21 +13,21 @@ from headscope.compile_ahead import Part, mark_as_compiled
 from headscope.compiled import count_pairs, finish_text, measure_heads, measure_tokens, text_pairs
 from headscope.compiled.add_triangles import add_triangles
 from headscope.compiled.layout import RULE_COLUMNS, Layer, Outputs, Task, Texts, Tokens
+from headscope.compiled.products import Products
 from headscope.compiled.scratch import new_scratch, padded
 
 
 def compile_part(part: Part) -> None:
     """Compile a part, mostly by calling it; leave a mark that it is done."""
     task = tiny_task()
-    products = np.eye(task.texts.counted.shape[1], dtype=np.float32)[None, None]
-    tile = products[0, 0]
+    tile = np.eye(task.texts.counted.shape[1], dtype=np.float32)
     if part == Part.COUNTS:
         _compile(count_pairs.count_rows, tile, 0, 0, 0, task)
         _compile(finish_text.finish_counts, 0, 0, task)
         _compile(count_pairs.count_candidates, 0, 0, task)
     elif part == Part.TEXTS:
-        measure_heads.measure_texts(products, False, 0, task)
-        vectors, mass = products.transpose(0, 2, 1, 3).copy(), products[0, :, :1].copy()
+        measure_heads.measure_texts(tiny_products(), 0, task)
+        vectors, mass = tile.reshape(1, 3, 1, 3), tile[:1, None]
         measure_tokens.measure_tokens(vectors, mass, tiny_tokens(), task.layer, task.outputs)
         texts, groups = task.texts, task.texts.groups.astype(np.int64)
         text_pairs.count_by_distance(texts.counted, groups, texts.pair_counts, texts.rates)
@@ -99,6 +99,12 @@ def tiny_task() -> Task:
         permuted_tokens=np.zeros((1, 0), np.int32),
     )
     return Task(texts, layer, outputs, new_scratch(texts, layer))
+
+
+def tiny_products() -> Products:
+    """The products of that text."""
+    numbers = np.eye(3, dtype=np.float32).ravel()
+    return Products(numbers, texts=1, heads=1, tokens=3, band_rows=3, heads_first=False)
 
 
 def tiny_tokens() -> Tokens:

@@ -11,37 +11,33 @@ from headscope.compiled.count_pairs import count_candidates, count_rows, counts_
 from headscope.compiled.decorators import entry, inlined
 from headscope.compiled.finish_text import begin_text, finish_counts, finish_sums
 from headscope.compiled.layout import Floats, Ints, Scratch, Task, Texts
+from headscope.compiled.products import Products, band
 from headscope.compiled.sift_rows import keep_largest, likely_taken, most_taken, sift_rows
 from headscope.compiled.sum_rows import sum_around_boundaries, sum_rows
 
 
 @entry
-def measure_texts(products: Floats, heads_first: bool, first_text: int, task: Task) -> None:
-    """Measure the texts from `first_text` on, whose whole products are given.
-
-    These are (b h n n), or (h b n n) with `heads_first`.
-    """
+def measure_texts(products: Products, first_text: int, task: Task) -> None:
+    """Measure the texts from `first_text` on, whose products are given."""
     texts, scratch = task.texts, task.scratch
-    n_texts, heads, _, _ = products.shape
-    if heads_first:
-        n_texts, heads = heads, n_texts
-    # A number 0 would have functions compiled for it alone.
-    beginning: Any = np.int64(0)
-    for head in range(heads):
-        for place in range(n_texts):
+    for head in range(products.heads):
+        for place in range(products.texts):
             text = first_text + place
-            tile = products[head, place] if heads_first else products[place, head]
             begin_text(text, head, task)
-            scratch.floor[0] = likely_taken(tile, text, texts, scratch)
-            sum_rows(tile, beginning, text, head, task)
-            sum_around_boundaries(tile, beginning, text, head, texts, task.outputs)
-            sift_rows(tile, beginning, text, texts, scratch)
+            scratch.floor[0] = likely_taken(products, place, head, text, texts, scratch)
+            for row in range(0, products.tokens, products.band_rows):
+                tile = band(products, place, head, row)
+                sum_rows(tile, row, text, head, task)
+                sum_around_boundaries(tile, row, text, head, texts, task.outputs)
+                sift_rows(tile, row, text, texts, scratch)
             if _floor_was_too_high(text, texts, scratch):
                 scratch.floor[0], scratch.filled[0] = -np.inf, 0
-                sift_rows(tile, beginning, text, texts, scratch)
+                for row in range(0, products.tokens, products.band_rows):
+                    sift_rows(band(products, place, head, row), row, text, texts, scratch)
             _finish_first_pass(text, head, task)
             if counts_rows(scratch):
-                count_rows(tile, beginning, text, head, task)
+                for row in range(0, products.tokens, products.band_rows):
+                    count_rows(band(products, place, head, row), row, text, head, task)
                 finish_counts(text, head, task)
 
 

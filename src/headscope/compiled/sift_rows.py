@@ -6,6 +6,7 @@ import numpy as np
 
 from headscope.compiled.decorators import inner
 from headscope.compiled.layout import SAMPLE, Floats, Scratch, Texts
+from headscope.compiled.products import Products, band
 from headscope.compiled.select_largest import kth_largest, reached_by
 
 _LEAST_STEP = 6
@@ -67,11 +68,10 @@ def sift_until_full(
 
 
 @inner
-def likely_taken(tile: Floats, text: int, texts: Texts, scratch: Scratch) -> Any:
-    """A similarity that probably as many pairs reach as any rule takes, and not many more.
-
-    `tile` holds all similarities of the text.
-    """
+def likely_taken(
+    products: Products, place: int, head: int, text: int, texts: Texts, scratch: Scratch
+) -> Any:
+    """A similarity that probably as many pairs reach as any rule takes, and not many more."""
     end, counted, sample = texts.end_counted[text], texts.counted[text], scratch.sample
     pairs, size = end * (end - 1) // 2, np.uint64(0)
     step = pairs // SAMPLE
@@ -81,16 +81,19 @@ def likely_taken(tile: Floats, text: int, texts: Texts, scratch: Scratch) -> Any
     if step < 2:
         return -np.inf
     shift = 0
-    for i in range(end):
-        # Another place in each row, so that columns are met alike.
-        j = i + 1 + shift
-        while j < end:
-            sample[size] = tile[i, j]
-            size += np.uint64(counted[i] & counted[j])
-            j += step
-        shift += 3
-        while shift >= step:
-            shift -= step
+    for first_row in range(0, end, products.band_rows):
+        tile = band(products, place, head, first_row)
+        width = end - first_row
+        for row in range(min(len(tile), width)):
+            # Another place in each row, so that columns are met alike.
+            column = row + 1 + shift
+            while column < width:
+                sample[size] = tile[row, column]
+                size += np.uint64(counted[first_row + row] & counted[first_row + column])
+                column += step
+            shift += 3
+            while shift >= step:
+                shift -= step
     # As many as to expect, and three times as many more as chance makes a difference.
     found = sample[:size]
     expected = most_taken(text, texts) * len(found) / pairs

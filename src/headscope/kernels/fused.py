@@ -22,6 +22,7 @@ from headscope.kernels.position_sums import (
     mean_part_by_position,
     sum_products_by_position,
 )
+from headscope.kernels.short_products import products_of
 from headscope.kernels.similarity import comparable
 from headscope.kernels.statistics import LayerStatistics, StackStatistics
 from headscope.kernels.table_rows import HeadTables
@@ -150,17 +151,9 @@ class FusedMeasurement:
         together = min(n_texts, TILE_NUMBERS // (heads * n * n))
         if self._room.numel() < together * heads * n * n or self._room.dtype != vectors.dtype:
             self._room = vectors.new_empty(together * heads * n * n)
-        # One text at a time, or one head of all: then no operand has to be copied first.
-        heads_first = heads < together
         for first in range(0, n_texts, together):
-            some = vectors[first : first + together]
-            if heads_first:
-                some = some.transpose(0, 1)
-            products = self._room[: some.shape[0] * some.shape[1] * n * n]
-            products = products.view(*some.shape[:2], n, n)
-            for operand, product in zip(some, products, strict=True):
-                torch.bmm(operand, operand.mT, out=product)
-            compiled.measure_texts(products.numpy(), heads_first, first, task)
+            products = products_of(vectors[first : first + together], self._room)
+            compiled.measure_texts(products, first, task)
 
     def _sums(self, layer: _Measured) -> dict[str, Tensor]:
         outputs = layer.outputs
