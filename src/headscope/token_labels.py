@@ -17,12 +17,12 @@ from headscope.text.windows import Window
 
 def label_tokens(windows: Sequence[Window], device: torch.device | str = "cpu") -> TokenLabels:
     """The labels of some windows, padded on the right to the longest of them."""
+    lengths = np.array([window.n_tokens for window in windows])
+    real = np.arange(lengths.max()) < lengths[:, None]
 
     def padded(rows: Sequence[NDArray[np.generic]], fill: int) -> Shaped[Tensor, "batch token"]:
-        longest = max(len(row) for row in rows)
-        matrix = np.full((len(rows), longest), fill, dtype=np.int64)
-        for line, row in zip(matrix, rows, strict=True):
-            line[: len(row)] = row
+        matrix = np.full(real.shape, fill, dtype=np.int64)
+        matrix[real] = np.concatenate(rows)
         return torch.from_numpy(matrix).to(device)
 
     groups = [
@@ -32,7 +32,7 @@ def label_tokens(windows: Sequence[Window], device: torch.device | str = "cpu") 
         [window.lemma_ids for window in windows],
     ]
     return TokenLabels(
-        real=padded([np.ones(window.n_tokens) for window in windows], 0).bool(),
+        real=torch.from_numpy(real).to(device),
         special=padded([window.special for window in windows], 0).bool(),
         separator=padded([window.separator for window in windows], 0).bool(),
         token_ids=padded([window.token_ids for window in windows], 0),

@@ -37,12 +37,16 @@ def sum_rows(tile: Floats, first_row: int, text: int, head: int, task: Task) -> 
     width = len(line)
     if not (layer.sum_own or layer.sum_scaled or layer.profiles):
         return
+    own_alone = not (layer.sum_scaled or layer.profiles)
     if first_row == 0:
         scratch.centre[0] = _any_similarity(tile, end, counted)
     centre = scratch.centre[0]
     for place in range(tile.shape[0]):
         i = first_row + place
         if i >= end or not counted[i]:
+            continue
+        if own_alone and not has_holes:
+            add(tile[place, place + 1 : end - first_row], own_sums[i, i + 1 :])
             continue
         begin = read_line(tile, place, first_row, end, counted, has_holes, line, 0.0)
         row = line[begin:]

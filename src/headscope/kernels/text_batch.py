@@ -70,8 +70,10 @@ def pair_baseline(labels: TokenLabels, counted: Bool[Tensor, "batch token"]) -> 
 
 def first_occurrence(token_ids: Int[Tensor, "batch token"]) -> Int[Tensor, "batch token"]:
     """For each token the first place in its text with the same token."""
-    places = []
-    for row in token_ids.cpu().numpy():
-        _, first, inverse = np.unique(row, return_index=True, return_inverse=True)
-        places.append(first[inverse])
-    return torch.from_numpy(np.stack(places)).to(token_ids.device)
+    # Equal tokens come to lie side by side, in the order of their places.
+    ordered, places = token_ids.sort(dim=-1, stable=True)
+    begins = torch.ones_like(ordered, dtype=torch.bool)
+    begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    index = torch.arange(ordered.shape[1], device=ordered.device)
+    begin_of = torch.where(begins, index, 0).cummax(dim=-1).values
+    return torch.empty_like(places).scatter_(1, places, places.gather(1, begin_of))
