@@ -50,7 +50,7 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(RATIO) demo base bert12
-	$(RATIO) demo --tokens 32 --texts 256
+	$(RATIO) demo --tokens 32 --texts 512
 	$(RATIO) demo --tokens 64 --texts 128
 	$(RATIO) demo --tokens 256 --texts 32
 	$(RATIO) demo --tokens 512 --texts 16

@@ -6,6 +6,7 @@ texts: head by head in tiles of rows, twice where need be, so that no whole matr
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -104,7 +105,10 @@ class FusedMeasurement:
             position_sums = measure_heads(
                 compared, self._texts, layer, outputs, sum_without_products
             )
-        self._layers.append(_Measured(outputs, position_sums))
+        # Matrices of all layers would be held until the end, and these are added up already.
+        nothing = np.empty((0, 0, 0))
+        kept = outputs._replace(own_sums=nothing, scaled_sums=nothing)
+        self._layers.append(_Measured(kept, position_sums))
 
     def statistics(self) -> StackStatistics:
         """The statistics of the layers, in the order in which they came: one at least."""
