@@ -8,6 +8,7 @@ wrong is such a line as well.
 """
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -109,6 +110,8 @@ def serve(args: argparse.Namespace, turns: TextIO, replies: TextIO) -> None:
         work()
         import torch
 
+        # What was imported is looked through once here, not during somebody's turn.
+        gc.collect()
         reply(
             texts=len(lengths),
             shortest=min(lengths),
