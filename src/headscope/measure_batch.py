@@ -99,7 +99,12 @@ class BatchMeasurement:
                 for stack in dict.fromkeys(site.stack for site in self.sites)
             }
             measurements = {
-                stack: stack_measurement(reading, self.settings)
+                stack: stack_measurement(
+                    reading,
+                    self.settings,
+                    [site.heads for site in self.sites if site.stack == stack],
+                    self.model.dtype,
+                )
                 for stack, reading in readings.items()
             }
         layers: dict[str, list[int]] = {stack: [] for stack in readings}

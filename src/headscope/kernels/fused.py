@@ -4,9 +4,8 @@ Short texts: the products of a few texts at a time, each matrix measured while i
 texts: head by head in tiles of rows, twice where need be, so that no whole matrix is ever held.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -17,10 +16,17 @@ from headscope.compiled.measure_tokens import measure_tokens
 from headscope.compiled.scratch import new_scratch
 from headscope.kernels.aligned_sums import sum_products_around_boundaries
 from headscope.kernels.head_tiles import measure_heads
-from headscope.kernels.pass_inputs import empty_layer, empty_outputs, texts_of, tokens_of
+from headscope.kernels.pass_inputs import (
+    empty_layer,
+    empty_outputs,
+    texts_of,
+    tokens_of,
+    with_room_for_sums,
+)
 from headscope.kernels.position_sums import (
     into_bins,
     mean_part_by_position,
+    position_bins,
     sum_products_by_position,
 )
 from headscope.kernels.short_products import products_of
@@ -44,34 +50,38 @@ def fused_statistics(
     settings: Settings,
 ) -> LayerStatistics:
     """What `vectorised_statistics` gives, in one pass over each matrix of similarities."""
-    measurement = FusedMeasurement(batch, settings)
+    kind = torch.float64 if head_output.dtype == torch.float64 else torch.float32
+    measurement = FusedMeasurement(batch, settings, [head_output.shape[1]], kind)
     measurement.add(head_output, mass, causal=causal)
     alone = measurement.statistics()
     return LayerStatistics(alone.rows, alone.sums[0], alone.sweep)
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """A layer after the passes over it."""
-
-    outputs: Outputs
-    position_sums: Float[Tensor, "head variant position position"]
-
-
 class FusedMeasurement:
     """Measures layers as they come, and gives all statistics at the end.
 
-    What belongs to the texts alone is made once for all layers, and so is the room to work in.
+    What belongs to the texts alone is made once for all layers. What is kept of layers has its
+    place before the model runs: made in between, it would come to lie where large activations were,
+    and these would need new memory in every layer.
     """
 
-    def __init__(self, batch: TextBatch, settings: Settings) -> None:
+    def __init__(
+        self, batch: TextBatch, settings: Settings, heads: Sequence[int], kind: torch.dtype
+    ) -> None:
+        """Expect layers of so many heads each, whose vectors are measured in that precision."""
         self._batch = batch
         self._settings = settings
         self._texts = texts_of(batch, settings)
         self._tokens: dict[tuple[bool, torch.dtype], Tokens] = {}
         self._scratch: dict[torch.dtype, Scratch] = {}
         self._room = torch.empty(0)
-        self._layers: list[_Measured] = []
+        self._outputs = [empty_outputs(self._texts, number, kind, settings) for number in heads]
+        bins, variants = position_bins(settings.window_tokens), len(settings.variants)
+        self._position_sums = [
+            torch.zeros(number, variants, bins, bins, dtype=_sum_type(settings, kind))
+            for number in heads
+        ]
+        self._added = 0
 
     def add(
         self,
@@ -84,7 +94,7 @@ class FusedMeasurement:
         settings = self._settings
         vectors = head_output.float() if head_output.dtype != torch.float64 else head_output
         layer = empty_layer(vectors, mass, settings)
-        outputs = empty_outputs(self._texts, layer, settings)
+        outputs = with_room_for_sums(self._outputs[self._added], layer)
         self._measure_tokens(vectors, mass, causal, layer, outputs)
         compared = comparable(vectors, settings.similarity, self._batch.counted)
 
@@ -105,14 +115,12 @@ class FusedMeasurement:
             position_sums = measure_heads(
                 compared, self._texts, layer, outputs, sum_without_products
             )
-        # Matrices of all layers would be held until the end, and these are added up already.
-        nothing = np.empty((0, 0, 0))
-        kept = outputs._replace(own_sums=nothing, scaled_sums=nothing)
-        self._layers.append(_Measured(kept, position_sums))
+        self._position_sums[self._added].copy_(position_sums)
+        self._added += 1
 
     def statistics(self) -> StackStatistics:
-        """The statistics of the layers, in the order in which they came: one at least."""
-        tables = HeadTables.of(self._batch, [layer.outputs for layer in self._layers])
+        """The statistics of the layers, in the order in which they came: all that were expected."""
+        tables = HeadTables.of(self._batch, self._outputs)
         by_rule = tables.by_rule()
         rows = tables.rows(by_rule)
         sweep: dict[str, Tensor] = {}
@@ -124,8 +132,10 @@ class FusedMeasurement:
                 sweep |= {f"{axis}/{name}": values[..., 1:] for name, values in columns.items()}
         focal_kinds = count_kinds(rows["focal_kind"]).split_with_sizes(tables.heads)
         sums = [
-            self._sums(layer) | {"focal_kinds": kinds}
-            for layer, kinds in zip(self._layers, focal_kinds, strict=True)
+            self._sums(outputs) | {"similarity_sum": by_position, "focal_kinds": kinds}
+            for outputs, by_position, kinds in zip(
+                self._outputs, self._position_sums, focal_kinds, strict=True
+            )
         ]
         return StackStatistics(rows, sweep, sums)
 
@@ -159,8 +169,7 @@ class FusedMeasurement:
             products = products_of(vectors[first : first + together], self._room)
             compiled.measure_texts(products, first, task)
 
-    def _sums(self, layer: _Measured) -> dict[str, Tensor]:
-        outputs = layer.outputs
+    def _sums(self, outputs: Outputs) -> dict[str, Tensor]:
         sums = {
             "aligned_sum": outputs.aligned_sums,
             "distance_histogram": outputs.distances,
@@ -171,8 +180,14 @@ class FusedMeasurement:
         if self._settings.profiles:
             sums["similarity_by_distance"] = outputs.by_distance
             sums["within_by_distance"] = outputs.within_by_distance
-        doubles = {name: torch.from_numpy(values).double() for name, values in sums.items()}
-        return doubles | {"similarity_sum": layer.position_sums}
+        return {name: torch.from_numpy(values).double() for name, values in sums.items()}
+
+
+def _sum_type(settings: Settings, kind: torch.dtype) -> torch.dtype:
+    """Of sums by position: products that are not summed on the way are summed in double."""
+    each_position = settings.window_tokens == position_bins(settings.window_tokens)
+    on_the_way = each_position and (settings.minimal or settings.similarity == "raw")
+    return kind if on_the_way else torch.float64
 
 
 def _fits(vectors: Float[Tensor, "batch head token d_head"]) -> bool:

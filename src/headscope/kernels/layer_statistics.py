@@ -1,7 +1,9 @@
 """The statistics of the layers of a stack over one batch, by the kernel that suits the device."""
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -28,11 +30,17 @@ class StackMeasurement(Protocol):
         """The statistics of every layer that was added, in order; one at least was."""
 
 
-def stack_measurement(batch: TextBatch, settings: Settings) -> StackMeasurement:
-    """On the CPU one pass over each head's matrix while it is in cache; elsewhere by torch."""
+def stack_measurement(
+    batch: TextBatch, settings: Settings, heads: Sequence[int], dtype: torch.dtype
+) -> StackMeasurement:
+    """On the CPU one pass over each head's matrix while it is in cache; elsewhere by torch.
+
+    Layers of so many heads each are expected, of a model of that type.
+    """
     if batch.counted.device.type == "cpu":
         # Compiled code is loaded only where it is used.
         from headscope.kernels.fused import FusedMeasurement
 
-        return FusedMeasurement(batch, settings)
+        kind = torch.float64 if dtype == torch.float64 else torch.float32
+        return FusedMeasurement(batch, settings, heads, kind)
     return VectorisedMeasurement(batch, settings)

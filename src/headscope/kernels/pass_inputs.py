@@ -89,21 +89,21 @@ def _numbers_taken(
     return np.array([taken[n] for n in tokens], dtype=np.int64)
 
 
-def empty_outputs(texts: Texts, layer: Layer, settings: Settings) -> Outputs:
-    """Where the passes write to."""
-    n_texts, heads, n = layer.scales.shape
-    window, width, kind = settings.window_tokens, padded(n), layer.scales.dtype
+def empty_outputs(texts: Texts, heads: int, kind: torch.dtype, settings: Settings) -> Outputs:
+    """Where the passes over a layer write to, for vectors of that type."""
+    n_texts = len(texts.counted)
+    window, thresholds = settings.window_tokens, len(settings.attention_thresholds)
     return Outputs(
         lengths=np.zeros((n_texts, heads, 2)),
         attention=np.zeros((n_texts, heads, 4)),
-        high=np.zeros((n_texts, heads, len(layer.thresholds))),
+        high=np.zeros((n_texts, heads, thresholds)),
         rules=np.zeros((n_texts, heads, len(settings.rules), RULE_COLUMNS)),
         groups=np.zeros((n_texts, heads, 2, 2)),
-        touched=np.zeros((n_texts, heads, len(layer.thresholds))),
+        touched=np.zeros((n_texts, heads, thresholds)),
         half_distance=np.full((n_texts, heads), np.nan),
         block_contrast=np.full((n_texts, heads), np.nan),
-        own_sums=np.zeros((heads, n, width) if layer.sum_own else (heads, 0, 0), kind),
-        scaled_sums=np.zeros((heads, n, width) if layer.sum_scaled else (heads, 0, 0), kind),
+        own_sums=_array([], kind).reshape(0, 0, 0),
+        scaled_sums=_array([], kind).reshape(0, 0, 0),
         aligned_sums=np.zeros((heads, 2 * ALIGNED_TOKENS, 2 * ALIGNED_TOKENS)),
         by_distance=np.zeros((heads, window)),
         within_by_distance=np.zeros((heads, window)),
@@ -111,4 +111,14 @@ def empty_outputs(texts: Texts, layer: Layer, settings: Settings) -> Outputs:
         element_kinds=np.zeros((heads, KINDS)),
         permuted_sentences=np.zeros((heads, texts.permuted_sentences.shape[-1]), np.int32),
         permuted_tokens=np.zeros((heads, texts.permuted_tokens.shape[-1]), np.int32),
+    )
+
+
+def with_room_for_sums(outputs: Outputs, layer: Layer) -> Outputs:
+    """The same, with sums by position where they are made on the way: they are not kept."""
+    _, heads, n = layer.scales.shape
+    shape, none, kind = (heads, n, padded(n)), (heads, 0, 0), layer.scales.dtype
+    return outputs._replace(
+        own_sums=np.zeros(shape if layer.sum_own else none, kind),
+        scaled_sums=np.zeros(shape if layer.sum_scaled else none, kind),
     )
