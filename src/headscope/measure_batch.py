@@ -40,8 +40,6 @@ class _Attempt:
     """The batch as each stack reads it."""
     measurements: dict[str, StackMeasurement]
     """Of each stack."""
-    layers: dict[str, list[int]]
-    """That were measured of each stack, in order."""
     unmeasurable: dict[int, str]
     """Why windows cannot be measured, by place."""
 
@@ -102,13 +100,12 @@ class BatchMeasurement:
                 stack: stack_measurement(
                     reading,
                     self.settings,
-                    [site.heads for site in self.sites if site.stack == stack],
+                    [site.heads for site in self._sites_of(stack)],
                     self.model.dtype,
                 )
                 for stack, reading in readings.items()
             }
-        layers: dict[str, list[int]] = {stack: [] for stack in readings}
-        attempt = _Attempt(readings, measurements, layers, unmeasurable={})
+        attempt = _Attempt(readings, measurements, unmeasurable={})
 
         def on_layer(capture: MassCapture) -> None:
             site, reading = capture.site, readings[capture.site.stack]
@@ -120,7 +117,6 @@ class BatchMeasurement:
                 return  # the rest of this pass only looks for more of them
             with timed("measuring heads"):
                 measurements[site.stack].add(capture.head_output, capture.mass, causal=site.causal)
-            layers[site.stack].append(site.layer)
 
         with timed("running the model"):
             self.model.forward_mass(labels.token_ids, labels.real, on_layer, sites=self.sites)
@@ -135,9 +131,13 @@ class BatchMeasurement:
             statistics = measurement.statistics()
             self.builder.add_rows(stack, at, _arrays(statistics.rows))
             self.builder.add_sweep(stack, at, _arrays(statistics.sweep))
-            for layer, sums in zip(attempt.layers[stack], statistics.sums, strict=True):
+            for site, sums in zip(self._sites_of(stack), statistics.sums, strict=True):
                 for name, summed in _arrays(sums).items():
-                    self.builder.add_array(stack, name, summed, layer=layer)
+                    self.builder.add_array(stack, name, summed, layer=site.layer)
+
+    def _sites_of(self, stack: str) -> list[AttentionSite]:
+        """The sites of a stack, in the order in which the model comes to them."""
+        return [site for site in self.sites if site.stack == stack]
 
 
 def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, NDArray[Any]]:

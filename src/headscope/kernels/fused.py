@@ -73,8 +73,8 @@ class FusedMeasurement:
         self._settings = settings
         self._texts = texts_of(batch, settings)
         self._tokens: dict[tuple[bool, torch.dtype], Tokens] = {}
-        self._scratch: dict[torch.dtype, Scratch] = {}
-        self._room = torch.empty(0)
+        self._scratch: Scratch | None = None
+        self._room = torch.empty(0, dtype=kind)
         self._outputs = [empty_outputs(self._texts, number, kind, settings) for number in heads]
         bins, variants = position_bins(settings.window_tokens), len(settings.variants)
         self._position_sums = [
@@ -159,11 +159,11 @@ class FusedMeasurement:
     ) -> None:
         """Run the compiled pass over the products of a few texts at a time."""
         n_texts, heads, n, _ = vectors.shape
-        if vectors.dtype not in self._scratch:
-            self._scratch[vectors.dtype] = new_scratch(self._texts, layer)
-        task = Task(self._texts, layer, outputs, self._scratch[vectors.dtype])
+        if self._scratch is None:
+            self._scratch = new_scratch(self._texts, layer)
+        task = Task(self._texts, layer, outputs, self._scratch)
         together = min(n_texts, TILE_NUMBERS // (heads * n * n))
-        if self._room.numel() < together * heads * n * n or self._room.dtype != vectors.dtype:
+        if self._room.numel() < together * heads * n * n:
             self._room = vectors.new_empty(together * heads * n * n)
         for first in range(0, n_texts, together):
             products = products_of(vectors[first : first + together], self._room)
