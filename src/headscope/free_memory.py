@@ -1,7 +1,7 @@
 """Memory that nobody uses any more, given back to the system.
 
-The C library keeps what is freed, in pieces between whatever is still in use; from shard to shard,
-the pieces become more.
+The C library and Arrow keep what is freed, in pieces between whatever is still in use; from shard
+to shard, the pieces become more.
 """
 
 import ctypes
@@ -10,6 +10,7 @@ import mmap
 import sys
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 
@@ -24,10 +25,11 @@ def array_apart(shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def give_back_free_memory() -> None:
-    """Give back what the C library holds for later; elsewhere than with glibc, do nothing.
+    """Give back what is held for later, by Arrow and by the C library, if that is glibc.
 
     Threads that measured leave much behind, and what comes next would be added on top of that.
     """
+    pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
         try:
             ctypes.CDLL(None).malloc_trim(0)

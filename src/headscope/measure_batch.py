@@ -5,8 +5,9 @@ and the others are measured without it. A batch that does not fit into memory is
 does; a window that does not fit alone is left out.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from headscope.kernels.aligned_sums import count_around_boundaries
 from headscope.kernels.labels import SENTENCE, TokenLabels
 from headscope.kernels.layer_statistics import StackMeasurement, stack_measurement
 from headscope.kernels.position_sums import count_by_position
+from headscope.kernels.room import Room
 from headscope.kernels.statistics import KINDS
 from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.token_rows import all_finite
@@ -46,7 +48,7 @@ class _Attempt:
 
 @dataclass(frozen=True, slots=True)
 class BatchMeasurement:
-    """Measures batches of the windows of a shard."""
+    """Measures batches of the windows of a shard, one after the other."""
 
     model: LoadedModel
     windows: Sequence[Window]
@@ -54,6 +56,8 @@ class BatchMeasurement:
     settings: Settings
     sites: Sequence[AttentionSite]
     builder: ShardBuilder
+    _rooms: defaultdict[str, Room] = field(default_factory=lambda: defaultdict(Room))
+    """Of each stack, from batch to batch."""
 
     def measure(self, places: Sequence[int]) -> None:
         """Put the windows at some places of the shard into the builder, or leave them out."""
@@ -102,6 +106,7 @@ class BatchMeasurement:
                     self.settings,
                     [site.heads for site in self._sites_of(stack)],
                     self.model.dtype,
+                    self._rooms[stack],
                 )
                 for stack, reading in readings.items()
             }

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
+from headscope.free_memory import give_back_free_memory
 from headscope.measure_windows import measure_windows
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
@@ -10,7 +11,6 @@ from headscope.prepare import read_windows
 from headscope.progress import Progress
 from headscope.run import Run
 from headscope.runs.left_out import LeftOut
-from headscope.runs.shards import Shard
 from headscope.stage_times import timed
 
 NAMED = 5
@@ -27,8 +27,7 @@ def measure_here(
     """Measure some shards in this process, one by one; `bars` is told of every text."""
     for number in numbers:
         begun = time.monotonic()
-        # Not the shard itself: it would be held while the next one is measured.
-        left_out = measure_shard(run, model, sites, number, on_texts=bars.advance).left_out
+        left_out = measure_shard(run, model, sites, number, on_texts=bars.advance)
         bars.note(
             "shard",
             number=number,
@@ -58,11 +57,25 @@ def measure_shard(
     sites: Sequence[AttentionSite],
     number: int,
     on_texts: Callable[[int], None] = lambda texts: None,
-) -> Shard:
-    """One shard, after it was written to the run folder. `on_texts` hears how many texts are done.
+) -> tuple[LeftOut, ...]:
+    """The texts that a shard leaves out, after it was measured and written to the run folder.
 
-    Any process that sees the folder may do this, for any shard, at any time, even twice.
+    Any process that sees the folder may do this, for any shard, at any time, even twice. `on_texts`
+    hears how many texts are done.
     """
+    left_out = _write_measured(run, model, sites, number, on_texts)
+    # Now, with the shard gone: a run of many shards then takes no more than one of few.
+    give_back_free_memory()
+    return left_out
+
+
+def _write_measured(
+    run: Run,
+    model: LoadedModel,
+    sites: Sequence[AttentionSite],
+    number: int,
+    on_texts: Callable[[int], None],
+) -> tuple[LeftOut, ...]:
     corpus = run.manifest.corpus
     shard = measure_windows(
         model,
@@ -74,7 +87,7 @@ def measure_shard(
     )
     with timed("writing shards"):
         run.shards.write(number, shard)
-    return shard
+    return shard.left_out
 
 
 def say_left_out(left_out: Sequence[LeftOut], bars: Progress) -> None:

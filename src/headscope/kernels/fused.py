@@ -29,6 +29,7 @@ from headscope.kernels.position_sums import (
     position_bins,
     sum_products_by_position,
 )
+from headscope.kernels.room import Room
 from headscope.kernels.short_products import products_of
 from headscope.kernels.similarity import comparable
 from headscope.kernels.statistics import LayerStatistics, StackStatistics
@@ -51,7 +52,7 @@ def fused_statistics(
 ) -> LayerStatistics:
     """What `vectorised_statistics` gives, in one pass over each matrix of similarities."""
     kind = torch.float64 if head_output.dtype == torch.float64 else torch.float32
-    measurement = FusedMeasurement(batch, settings, [head_output.shape[1]], kind)
+    measurement = FusedMeasurement(batch, settings, [head_output.shape[1]], kind, Room())
     measurement.add(head_output, mass, causal=causal)
     alone = measurement.statistics()
     return LayerStatistics(alone.rows, alone.sums[0], alone.sweep)
@@ -66,21 +67,27 @@ class FusedMeasurement:
     """
 
     def __init__(
-        self, batch: TextBatch, settings: Settings, heads: Sequence[int], kind: torch.dtype
+        self,
+        batch: TextBatch,
+        settings: Settings,
+        heads: Sequence[int],
+        kind: torch.dtype,
+        room: Room,
     ) -> None:
-        """Expect layers of so many heads each, whose vectors are measured in that precision."""
+        """Expect layers of so many heads each, whose vectors are measured in that precision.
+
+        Sums by position are in `room`: what is to outlast the next measurement must be copied.
+        """
         self._batch = batch
         self._settings = settings
         self._texts = texts_of(batch, settings)
         self._tokens: dict[tuple[bool, torch.dtype], Tokens] = {}
         self._scratch: Scratch | None = None
-        self._room = torch.empty(0, dtype=kind)
+        self._room = room
         self._outputs = [empty_outputs(self._texts, number, kind, settings) for number in heads]
         bins, variants = position_bins(settings.window_tokens), len(settings.variants)
-        self._position_sums = [
-            torch.zeros(number, variants, bins, bins, dtype=_sum_type(settings, kind))
-            for number in heads
-        ]
+        numbers = room.numbers("position sums", sum(heads) * variants * bins * bins, kind)
+        self._position_sums = numbers.view(-1, variants, bins, bins).split_with_sizes(list(heads))
         self._added = 0
 
     def add(
@@ -163,10 +170,9 @@ class FusedMeasurement:
             self._scratch = new_scratch(self._texts, layer)
         task = Task(self._texts, layer, outputs, self._scratch)
         together = min(n_texts, TILE_NUMBERS // (heads * n * n))
-        if self._room.numel() < together * heads * n * n:
-            self._room = vectors.new_empty(together * heads * n * n)
+        room = self._room.numbers("products", together * heads * n * n, vectors.dtype)
         for first in range(0, n_texts, together):
-            products = products_of(vectors[first : first + together], self._room)
+            products = products_of(vectors[first : first + together], room)
             compiled.measure_texts(products, first, task)
 
     def _sums(self, outputs: Outputs) -> dict[str, Tensor]:
@@ -181,13 +187,6 @@ class FusedMeasurement:
             sums["similarity_by_distance"] = outputs.by_distance
             sums["within_by_distance"] = outputs.within_by_distance
         return {name: torch.from_numpy(values).double() for name, values in sums.items()}
-
-
-def _sum_type(settings: Settings, kind: torch.dtype) -> torch.dtype:
-    """Of sums by position: products that are not summed on the way are summed in double."""
-    each_position = settings.window_tokens == position_bins(settings.window_tokens)
-    on_the_way = each_position and (settings.minimal or settings.similarity == "raw")
-    return kind if on_the_way else torch.float64
 
 
 def _fits(vectors: Float[Tensor, "batch head token d_head"]) -> bool:

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headscope.kernels.room import Room
 from headscope.kernels.statistics import StackStatistics
 from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.vectorised import VectorisedMeasurement
@@ -31,16 +32,17 @@ class StackMeasurement(Protocol):
 
 
 def stack_measurement(
-    batch: TextBatch, settings: Settings, heads: Sequence[int], dtype: torch.dtype
+    batch: TextBatch, settings: Settings, heads: Sequence[int], dtype: torch.dtype, room: Room
 ) -> StackMeasurement:
     """On the CPU one pass over each head's matrix while it is in cache; elsewhere by torch.
 
-    Layers of so many heads each are expected, of a model of that type.
+    Layers of so many heads each are expected, of a model of that type. What is measured may lie in
+    `room`, until another measurement is given the same.
     """
     if batch.counted.device.type == "cpu":
         # Compiled code is loaded only where it is used.
         from headscope.kernels.fused import FusedMeasurement
 
         kind = torch.float64 if dtype == torch.float64 else torch.float32
-        return FusedMeasurement(batch, settings, heads, kind)
+        return FusedMeasurement(batch, settings, heads, kind, room)
     return VectorisedMeasurement(batch, settings)

@@ -100,7 +100,7 @@ class ShardBuilder:
         """The finished shard."""
         kept = np.array([p for p in range(self.texts) if p not in self._left_out], dtype=np.int64)
         for name, values in self._sweeps.columns.items():
-            summed = _sum_in_order(values[kept])
+            summed = _sum_in_order(values, kept)
             parts = np.split(summed, np.cumsum([heads for _, _, heads in self._sites])[:-1])
             for (stack, layer, _), part in zip(self._sites, parts, strict=True):
                 self.add_array(stack, f"sweep/{name}", part, layer=layer)
@@ -121,24 +121,34 @@ class ShardBuilder:
         heads = [number for _, _, number in self._sites]
         stacks = sorted({stack for stack, _, _ in self._sites})
         stack_of_head = np.repeat([stacks.index(stack) for stack, _, _ in self._sites], heads)
-        keys: dict[str, NDArray[np.generic]] = {
-            "text": np.repeat(self.first_text + kept[:texts], sum(heads)),
-            "stack": np.tile(stack_of_head.astype(np.int8), texts),
-            "layer": np.tile(np.repeat([layer for _, layer, _ in self._sites], heads), texts),
-            "head": np.tile(np.concatenate([np.arange(1, n + 1) for n in heads]), texts),
+        layer_of_head = np.repeat([layer for _, layer, _ in self._sites], heads)
+        table = {
+            "text": _column("text", np.repeat(self.first_text + kept[:texts], sum(heads))),
+            "stack": pa.DictionaryArray.from_arrays(
+                np.tile(stack_of_head.astype(np.int8), texts), stacks
+            ).cast(column_type("stack")),
+            "layer": _column("layer", np.tile(layer_of_head, texts)),
+            "head": _column(
+                "head", np.tile(np.concatenate([np.arange(1, n + 1) for n in heads]), texts)
+            ),
         }
-        arrays = {name: pa.array(values) for name, values in keys.items()}
-        arrays["stack"] = pa.DictionaryArray.from_arrays(arrays["stack"], stacks)
         if columns:
-            arrays["texts"] = pa.array(np.ones(texts * sum(heads)))
+            table["texts"] = _column("texts", np.ones(texts * sum(heads)))
         for name, values in columns.items():
-            arrays[name] = pa.array(values[kept].ravel(), from_pandas=True)
-        return pa.table({name: values.cast(column_type(name)) for name, values in arrays.items()})
+            # Columns are most of what a shard takes: none is copied that need not be.
+            there = values if texts == self.texts else values[kept]
+            table[name] = _column(name, there.ravel())
+        return pa.table(table)
 
 
-def _sum_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _column(name: str, values: NDArray[np.generic]) -> pa.Array:
+    """Numbers as the column of that name is stored; null for NaN."""
+    return pa.array(values, from_pandas=True).cast(column_type(name))
+
+
+def _sum_in_order(values: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
     """The sum over texts, one after the other: the very additions that reducing the rows makes."""
     total = np.zeros(values.shape[1:])
-    for text in values:
-        total += text
+    for place in places:
+        total += values[place]
     return total
