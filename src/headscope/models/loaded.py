@@ -16,6 +16,7 @@ from transformers import PretrainedConfig, PreTrainedModel
 from headscope.errors import SettingsError, TapError
 from headscope.models.capture import LayerCapture, MassCapture
 from headscope.models.discover import discover_sites
+from headscope.models.linear_maps import make_quick, quick_linear_maps
 from headscope.models.probe import Inputs, Modality, modality_of, padding_id, probe_of
 from headscope.models.quiet import quiet_loading
 from headscope.models.self_check import SelfCheck, check_tap
@@ -57,6 +58,8 @@ class LoadedModel:
             self._tap, calls = choose_tap(model, lambda: self._run(probe.padded), projection)
             self.sites = discover_sites(model, self._tap.tier, calls)
             self.check: SelfCheck = check_tap(model, self._tap, self.sites, probe, self._run)
+            if self.modality == "text":
+                make_quick(model, lambda: self._run(probe.padded)[0], self.check.tolerance)
 
     @property
     def config(self) -> PretrainedConfig:
@@ -134,9 +137,11 @@ class LoadedModel:
         )
         if follow is not None:
             real = attention_mask.to(self.device).bool()
-            self._overhear(
-                self._tap.listen_to_mass(follow, real), self._text_inputs(token_ids, attention_mask)
-            )
+            with quick_linear_maps():
+                self._overhear(
+                    self._tap.listen_to_mass(follow, real),
+                    self._text_inputs(token_ids, attention_mask),
+                )
 
     def forward_inputs(
         self, inputs: Inputs, on_layer: OnLayer, *, sites: Collection[AttentionSite] | None = None
@@ -157,7 +162,7 @@ class LoadedModel:
         body: Any = self.model.base_model
         if self.config.is_encoder_decoder:
             body = body.get_encoder()
-        with torch.inference_mode():
+        with torch.inference_mode(), quick_linear_maps():
             output = body(**self.encoder_inputs(token_ids, attention_mask), **self._options)
         states: Float[Tensor, "batch token d_model"] = output.last_hidden_state
         return states
@@ -250,7 +255,7 @@ class LoadedModel:
             projection=self.projection,
         )
 
-    def _run(self, inputs: Inputs) -> object:
+    def _run(self, inputs: Inputs) -> Any:
         with torch.inference_mode():
             return self.model(**inputs, **self._options)
 

@@ -1,0 +1,112 @@
+"""Linear maps by oneDNN, which torch has beside MKL and asks for other things.
+
+In single precision on the CPU torch calls MKL, which was made for the processors of one maker. Both
+libraries compute the same but for rounding, and oneDNN is seldom slower: on an AMD EPYC it took a
+tenth less. Used while a model is measured, and not when others call the model.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+_LEAST_ROWS = 8
+"""Vectors that are mapped at once. What both libraries need besides counts for fewer."""
+
+
+class _Here(threading.local):
+    quick = False
+
+
+_here = _Here()
+"""Whether this thread maps by oneDNN."""
+
+
+class QuickLinear(nn.Linear):
+    """A linear map that is computed by oneDNN where `quick_linear_maps` is open."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Map the last axis."""
+        if _here.quick and _suits(input, self.weight):
+            return _by_onednn(input, self.weight, self.bias)
+        return super().forward(input)
+
+
+def make_quick(model: nn.Module, run: Callable[[], Tensor], tolerance: float) -> None:
+    """Let `quick_linear_maps` change how a model computes, if torch has oneDNN here.
+
+    `run` runs the model. Unless it gives the same with oneDNN as without, but for so much of its
+    norm, the model stays as it is. Maps of another class than torch's own are left alone: they may
+    compute something else.
+    """
+    if not _has_onednn():
+        return
+    expected = run()
+    _change_class(model, nn.Linear, QuickLinear)
+    try:
+        with quick_linear_maps():
+            difference = run() - expected
+    except RuntimeError:
+        difference = torch.full_like(expected, torch.nan)
+    if not difference.norm() <= tolerance * expected.norm():
+        _change_class(model, QuickLinear, nn.Linear)
+
+
+def _change_class(model: nn.Module, before: type[nn.Module], after: type[nn.Module]) -> None:
+    for module in model.modules():
+        if type(module) is before:
+            module.__class__ = after
+
+
+@contextmanager
+def quick_linear_maps() -> Iterator[None]:
+    """While open, linear maps that this thread computes are computed by oneDNN."""
+    before, _here.quick = _here.quick, True
+    try:
+        yield
+    finally:
+        _here.quick = before
+
+
+def _suits(vectors: Tensor, weight: Tensor) -> bool:
+    return (
+        vectors.dtype == weight.dtype == torch.float32
+        and vectors.device.type == weight.device.type == "cpu"
+        and vectors.numel() >= _LEAST_ROWS * vectors.shape[-1]
+        # oneDNN knows neither gradients nor other precisions.
+        and not torch.is_grad_enabled()
+        and not torch.is_autocast_enabled("cpu")
+    )
+
+
+def _by_onednn(vectors: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    mapped: Tensor = torch.ops.mkldnn._linear_pointwise(vectors, weight, bias, "none", [], "")
+    return mapped
+
+
+@cache
+def _has_onednn() -> bool:
+    """Whether torch would call MKL, could call oneDNN, and gets the same from it.
+
+    What torch names with an underscore may be another thing in another version: so it is tried.
+    """
+    libraries: tuple[Any, ...] = (torch.backends.mkl, torch.backends.mkldnn)
+    if not all(library.is_available() for library in libraries):
+        return False
+    generator = torch.Generator().manual_seed(0)
+    vectors = torch.randn(3, 5, 7, generator=generator)
+    weight, bias = torch.randn(4, 7, generator=generator), torch.randn(4, generator=generator)
+    try:
+        with torch.no_grad():
+            return all(
+                torch.allclose(
+                    _by_onednn(vectors, weight, b), nn.functional.linear(vectors, weight, b), 1e-4
+                )
+                for b in (bias, None)
+            )
+    except (RuntimeError, AttributeError, TypeError, NotImplementedError):
+        return False

@@ -1,0 +1,145 @@
+"""Linear maps by oneDNN: the same numbers, and only where they are wanted."""
+
+import threading
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from headscope.models import LoadedModel, linear_maps, load_model
+from headscope.models.linear_maps import QuickLinear, make_quick, quick_linear_maps
+from tests.models.families import FAMILIES, build
+
+pytestmark = pytest.mark.skipif(
+    not linear_maps._has_onednn(), reason="torch has no oneDNN beside MKL here"
+)
+
+VECTORS = torch.randn(3, 20, 24, generator=torch.Generator().manual_seed(0))
+
+
+class Scaled(nn.Linear):
+    """Not what torch calls linear."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return 2 * super().forward(input)
+
+
+def two_maps(first: nn.Module) -> nn.Sequential:
+    return nn.Sequential(first, nn.GELU(), nn.Linear(16, 8, bias=False))
+
+
+@pytest.fixture
+def by_onednn(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """The shapes of what was mapped by oneDNN."""
+    seen: list[tuple[int, ...]] = []
+    real = linear_maps._by_onednn
+
+    def watched(vectors: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        seen.append(tuple(weight.shape))
+        return real(vectors, weight, bias)
+
+    monkeypatch.setattr(linear_maps, "_by_onednn", watched)
+    return seen
+
+
+@pytest.fixture
+def maps(by_onednn: list[tuple[int, ...]]) -> nn.Sequential:
+    torch.manual_seed(0)
+    maps = two_maps(nn.Linear(24, 16))
+    with torch.no_grad():
+        make_quick(maps, lambda: maps(VECTORS), 1e-4)
+    by_onednn.clear()
+    return maps
+
+
+def test_both_libraries_give_the_same(
+    maps: nn.Sequential, by_onednn: list[tuple[int, ...]]
+) -> None:
+    with torch.inference_mode():
+        expected = maps(VECTORS)
+        assert not by_onednn
+        with quick_linear_maps():
+            found = maps(VECTORS)
+    assert by_onednn == [(16, 24), (8, 16)]
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("vectors", [VECTORS[0, :7], VECTORS[0, 0], VECTORS[:0], VECTORS.double()])
+def test_what_does_not_suit_is_left_to_torch(
+    maps: nn.Sequential, by_onednn: list[tuple[int, ...]], vectors: Tensor
+) -> None:
+    maps.to(vectors.dtype)
+    with torch.inference_mode(), quick_linear_maps():
+        assert maps(vectors).shape == (*vectors.shape[:-1], 8)
+    assert not by_onednn
+
+
+def test_gradients_flow(maps: nn.Sequential, by_onednn: list[tuple[int, ...]]) -> None:
+    with quick_linear_maps():
+        maps(VECTORS).sum().backward()
+    assert not by_onednn
+    assert maps[0].weight.grad is not None
+
+
+def test_other_threads_are_not_concerned(
+    maps: nn.Sequential, by_onednn: list[tuple[int, ...]]
+) -> None:
+    def run() -> None:
+        with torch.inference_mode():
+            maps(VECTORS)
+
+    with quick_linear_maps():
+        other = threading.Thread(target=run)
+        other.start()
+        other.join()
+    assert not by_onednn
+
+
+def test_maps_of_another_class_are_left_alone() -> None:
+    maps = two_maps(Scaled(24, 16))
+    with torch.no_grad():
+        make_quick(maps, lambda: maps(VECTORS), 1e-4)
+    assert [type(one) for one in maps] == [Scaled, nn.GELU, QuickLinear]
+
+
+@pytest.mark.parametrize("fault", ["wrong", "nan", "raises"])
+def test_a_model_that_would_change_stays_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    def faulty(vectors: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        if fault == "raises":
+            raise RuntimeError("could not create a primitive")
+        return vectors.new_full(
+            (*vectors.shape[:-1], len(weight)), 1 if fault == "wrong" else torch.nan
+        )
+
+    maps = two_maps(nn.Linear(24, 16))
+    monkeypatch.setattr(linear_maps, "_by_onednn", faulty)
+    with torch.no_grad():
+        make_quick(maps, lambda: maps(VECTORS), 1e-4)
+    assert [type(one) for one in maps] == [nn.Linear, nn.GELU, nn.Linear]
+
+
+@pytest.fixture(scope="module")
+def bert() -> LoadedModel:
+    family = next(family for family in FAMILIES if family.title == "BERT")
+    return load_model(build(family))
+
+
+def test_a_model_is_measured_with_them_and_read_without(
+    bert: LoadedModel, by_onednn: list[tuple[int, ...]]
+) -> None:
+    ids = torch.arange(3, 23).view(2, 10)
+    plain: list[Tensor] = []
+    quick: list[Tensor] = []
+    bert.forward(ids, torch.ones_like(ids), lambda capture: plain.append(capture.head_output))
+    assert not by_onednn
+    bert.forward_mass(ids, torch.ones_like(ids), lambda capture: quick.append(capture.head_output))
+    assert by_onednn
+    torch.testing.assert_close(quick, plain, rtol=1e-4, atol=1e-6)
+
+
+def test_a_model_may_be_loaded_again(bert: LoadedModel) -> None:
+    again = load_model(bert.model)
+    assert again.check.projection is not None
+    assert any(type(module) is QuickLinear for module in again.model.modules())
