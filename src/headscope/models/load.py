@@ -38,10 +38,11 @@ def load_model(
 
     `spec` is `demo`, a model folder, a hub id, or a transformers model. Such a model object is
     switched to headscope's eager attention, and its linear maps to ones that headscope may have
-    computed by oneDNN; it keeps its own dtype and device, and its tokenizer is passed along. Weights are read from safetensors unless `allow_pickle`; code that comes with a
-    model is never run unless `trust_remote_code`. `projection` names the output projections of a
-    custom model, with * for the layer number. Of a model with a text and an image tower (CLIP), the
-    text tower is loaded. Devices other than `cpu` are written for but not tested.
+    computed by oneDNN; it keeps its own dtype and device, and its tokenizer is passed along.
+    Weights are read from safetensors unless `allow_pickle`; code that comes with a model is never
+    run unless `trust_remote_code`. `projection` names the output projections of a custom model,
+    with * for the layer number. Of a model with a text and an image tower (CLIP), the text tower is
+    loaded. Devices other than `cpu` are written for but not tested.
     """
     with quiet_loading():
         if isinstance(spec, PreTrainedModel):

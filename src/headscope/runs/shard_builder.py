@@ -68,7 +68,9 @@ class ShardBuilder:
         """
         key = f"{stack}/{name}"
         if layer is None:
-            self._arrays[key] = self._arrays.get(key, 0.0) + values
+            if key not in self._arrays:
+                self._arrays[key] = np.zeros(values.shape)
+            self._arrays[key] += values
             return
         layers = [site[1] for site in self._sites if site[0] == stack]
         heads = max(site[2] for site in self._sites if site[0] == stack)
