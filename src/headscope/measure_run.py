@@ -12,6 +12,7 @@ from headscope.progress import Progress
 from headscope.run import Run
 from headscope.runs.left_out import LeftOut
 from headscope.stage_times import timed
+from headscope.text.window_store import MEASURED_COLUMNS
 
 NAMED = 5
 """Texts that are named when a shard leaves them out; the run itself has them all."""
@@ -79,7 +80,7 @@ def _write_measured(
     corpus = run.manifest.corpus
     shard = measure_windows(
         model,
-        read_windows(run.folder, number, corpus.window_hashes[number]),
+        read_windows(run.folder, number, corpus.window_hashes[number], MEASURED_COLUMNS),
         run.manifest.settings,
         sites=sites,
         first_text=sum(corpus.shard_texts[:number]),

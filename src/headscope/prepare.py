@@ -117,12 +117,14 @@ def write_windows(folder: Path, number: int, windows: Sequence[Window]) -> str:
     return write_whole(_path(folder, number), buffer.getvalue())
 
 
-def read_windows(folder: Path, number: int, expected_hash: str) -> list[Window]:
-    """The windows of one shard, after their checksum was checked."""
+def read_windows(
+    folder: Path, number: int, expected_hash: str, columns: list[str] | None = None
+) -> list[Window]:
+    """The windows of one shard, after their checksum was checked; all columns for None."""
     path = _path(folder, number)
     if not is_unchanged(path, expected_hash):
         raise RunError(f"{path} is missing or damaged; run the same analyze command again")
-    return windows_from_table(pq.read_table(path))
+    return windows_from_table(pq.read_table(path, columns=columns))
 
 
 def windows_are_whole(folder: Path, corpus: CorpusRecord) -> bool:

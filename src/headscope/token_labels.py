@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int, Shaped
+from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -20,7 +20,8 @@ def label_tokens(windows: Sequence[Window], device: torch.device | str = "cpu") 
     lengths = np.array([window.n_tokens for window in windows])
     real = np.arange(lengths.max()) < lengths[:, None]
 
-    def padded(rows: Sequence[NDArray[np.generic]], fill: int) -> Shaped[Tensor, "batch token"]:
+    # No shape in its annotation: that would be a new class, made in every batch.
+    def padded(rows: Sequence[NDArray[np.generic]], fill: int) -> Tensor:
         matrix = np.full(real.shape, fill, dtype=np.int64)
         matrix[real] = np.concatenate(rows)
         return torch.from_numpy(matrix).to(device)
@@ -48,7 +49,7 @@ def shifted_right(labels: TokenLabels, start_token_id: int) -> TokenLabels:
     drops out, so that the length stays.
     """
 
-    def shift(values: Shaped[Tensor, "*axes token"], first: int) -> Shaped[Tensor, "*axes token"]:
+    def shift(values: Tensor, first: int) -> Tensor:
         moved = values.roll(1, dims=-1)
         moved[..., 0] = first
         return moved

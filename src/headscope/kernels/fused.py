@@ -105,19 +105,16 @@ class FusedMeasurement:
         self._measure_tokens(vectors, mass, causal, layer, outputs)
         compared = comparable(vectors, settings.similarity, self._batch.counted)
 
-        def sum_by_position(heads: slice) -> Float[Tensor, "some_heads variant position position"]:
-            return _position_sums(vectors, heads, outputs, layer, self._batch, settings)
-
-        def sum_without_products(
-            heads: slice,
-        ) -> Float[Tensor, "some_heads variant position position"]:
+        def sum_without_products(heads: slice) -> Tensor:
             around = sum_products_around_boundaries(compared[:, heads], self._batch)
             outputs.aligned_sums[heads] = around.numpy()
-            return sum_by_position(heads)
+            return _position_sums(vectors, heads, outputs, layer, self._batch, settings)
 
         if _fits(vectors):
             self._measure_texts(compared, layer, outputs)
-            position_sums = sum_by_position(slice(None))
+            position_sums = _position_sums(
+                vectors, slice(None), outputs, layer, self._batch, settings
+            )
         else:
             position_sums = measure_heads(
                 compared, self._texts, layer, outputs, sum_without_products

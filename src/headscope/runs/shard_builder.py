@@ -69,7 +69,7 @@ class ShardBuilder:
         key = f"{stack}/{name}"
         if layer is None:
             if key not in self._arrays:
-                self._arrays[key] = np.zeros(values.shape)
+                self._arrays[key] = array_apart(values.shape)
             self._arrays[key] += values
             return
         layers = [site[1] for site in self._sites if site[0] == stack]

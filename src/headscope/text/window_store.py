@@ -21,6 +21,9 @@ ARRAY_COLUMNS = (
 )
 """The fields of a window that hold one integer per token."""
 
+MEASURED_COLUMNS = ["document", "label", *ARRAY_COLUMNS]
+"""All that measuring needs: not the tokens as people read them, which are thousands of objects."""
+
 WINDOW_SCHEMA = pa.schema(
     [
         pa.field("document", pa.string(), nullable=False),
@@ -50,8 +53,12 @@ def windows_to_table(windows: Sequence[Window]) -> pa.Table:
 
 
 def windows_from_table(table: pa.Table) -> list[Window]:
-    """The windows of a table that `windows_to_table` made, equal to the last integer."""
+    """The windows of a table that `windows_to_table` made, equal to the last integer.
+
+    Without a column of tokens, windows have none to show.
+    """
     arrays = {name: _rows(table.column(name)) for name in ARRAY_COLUMNS}
+    has_tokens = "tokens" in table.column_names
     return [
         Window(
             document=document,
@@ -62,7 +69,7 @@ def windows_from_table(table: pa.Table) -> list[Window]:
         for document, label, tokens in zip(
             table.column("document").to_pylist(),
             table.column("label").to_pylist(),
-            table.column("tokens").to_pylist(),
+            table.column("tokens").to_pylist() if has_tokens else [()] * len(table),
             strict=True,
         )
     ]
