@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headscope.free_memory import array_apart, give_back_free_memory
+from headscope.free_memory import array_apart, give_back_free_memory, keeping_freed_memory
 
 
 def bytes_held() -> int:
@@ -15,7 +15,32 @@ def bytes_held() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be asked to")
+with_glibc = pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="only glibc can be asked to"
+)
+
+
+def pages_taken_by_blocks() -> int:
+    """How many pages the system gives while blocks of 20 MB are taken and freed, ten times."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(10):
+        blocks = [np.ones(20 << 17) for _ in range(4)]
+        del blocks
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+@with_glibc
+def test_freed_memory_is_used_again_while_it_is_kept():
+    pages_of_all = 4 * (20 << 20) // resource.getpagesize()
+    with keeping_freed_memory():
+        pages_taken_by_blocks()
+        assert pages_taken_by_blocks() < pages_of_all
+        held = bytes_held()
+    give_back_free_memory()
+    assert held - bytes_held() > 60e6
+
+
+@with_glibc
 def test_memory_that_was_freed_in_pieces_is_given_back():
     pieces = [np.ones(8_000) for _ in range(3_000)]
     kept = pieces[::100]
