@@ -50,7 +50,7 @@ def analyze(
     text_column: str = "text",
     id_column: str | None = None,
     label_column: str | None = None,
-    batch_tokens: int = 2048,
+    batch_tokens: int = 1024,
     shard_windows: int = 512,
     permutations: int = 64,
     minimal: bool = False,

@@ -124,7 +124,9 @@ def read_windows(
     path = _path(folder, number)
     if not is_unchanged(path, expected_hash):
         raise RunError(f"{path} is missing or damaged; run the same analyze command again")
-    return windows_from_table(pq.read_table(path, columns=columns))
+    # On this thread: memory of Arrow's own threads would stay behind in all of them.
+    table = pq.read_table(path, columns=columns, use_threads=False, pre_buffer=False)
+    return windows_from_table(table)
 
 
 def windows_are_whole(folder: Path, corpus: CorpusRecord) -> bool:

@@ -93,7 +93,7 @@ class Settings:
     """Of whatever is random."""
     shard_windows: int = 512
     """Windows of a shard, the unit of work that is written, resumed and merged."""
-    batch_tokens: int = 2048
+    batch_tokens: int = 1024
     """Tokens, padding included, that go through the model at once."""
 
     def __post_init__(self) -> None:

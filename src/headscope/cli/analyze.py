@@ -80,7 +80,7 @@ def analyze_command(
     ] = None,
     batch_tokens: Annotated[
         int, typer.Option(help="Tokens that go through the model at once.")
-    ] = 2048,
+    ] = 1024,
     shard_windows: Annotated[
         int, typer.Option(help="Texts of a shard, the piece of work that a worker takes.")
     ] = 512,
