@@ -84,7 +84,6 @@ def _headscope(
     compile_ahead(tokens)
     from model_and_texts import tapped_model, windows_of
 
-    from headscope.free_memory import keeping_freed_memory
     from headscope.measure_windows import measure_windows
     from headscope.settings import Settings
 
@@ -92,12 +91,10 @@ def _headscope(
     model = tapped_model(configuration, models)
     windows = windows_of(model.tokenizer, tokens, texts)
     wait_until_compiled()
-
-    def work() -> None:
-        with keeping_freed_memory():  # as analyze does for a shard
-            measure_windows(model, windows, settings, sites=model.sites)
-
-    return work, [window.n_tokens for window in windows]
+    return (
+        lambda: measure_windows(model, windows, settings, sites=model.sites),
+        [window.n_tokens for window in windows],
+    )
 
 
 def serve(args: argparse.Namespace, turns: TextIO, replies: TextIO) -> None:

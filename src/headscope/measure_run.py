@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
-from headscope.free_memory import give_back_free_memory, keeping_freed_memory
+from headscope.free_memory import give_back_free_memory
 from headscope.measure_windows import measure_windows
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
@@ -64,8 +64,7 @@ def measure_shard(
     Any process that sees the folder may do this, for any shard, at any time, even twice. `on_texts`
     hears how many texts are done.
     """
-    with keeping_freed_memory():
-        left_out = _write_measured(run, model, sites, number, on_texts)
+    left_out = _write_measured(run, model, sites, number, on_texts)
     # Now, with the shard gone: a run of many shards then takes no more than one of few.
     give_back_free_memory()
     return left_out

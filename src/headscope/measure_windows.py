@@ -5,9 +5,11 @@ held: each layer is reduced while the forward pass stands at it, and Z, A and C 
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 
 import torch
 
+from headscope.free_memory import keeping_freed_memory
 from headscope.measure_batch import BatchMeasurement
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
@@ -54,7 +56,10 @@ def measure_windows(
             on_texts(len(places))
         return builder
 
-    builders = in_threads(measure, shares)
+    # What a single long text frees would be too much to keep.
+    several = settings.window_tokens < settings.batch_tokens
+    with keeping_freed_memory() if several else nullcontext():
+        builders = in_threads(measure, shares)
     with timed("building shards"):
         for builder in builders:
             whole.add(builder)
