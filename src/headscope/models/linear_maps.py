@@ -8,7 +8,6 @@ Used while a model is measured, and not when others call the model.
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import torch
@@ -90,25 +89,8 @@ def _by_onednn(vectors: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return mapped
 
 
-@cache
 def _has_onednn() -> bool:
-    """Whether torch would call MKL, could call oneDNN, and gets the same from it.
-
-    What torch names with an underscore may be another thing in another version: so it is tried.
-    """
+    """Whether torch would call MKL, and could call oneDNN: `make_quick` sees what comes of it."""
     libraries: tuple[Any, ...] = (torch.backends.mkl, torch.backends.mkldnn)
-    if not all(library.is_available() for library in libraries):
-        return False
-    generator = torch.Generator().manual_seed(0)
-    vectors = torch.randn(3, 5, 7, generator=generator)
-    weight, bias = torch.randn(4, 7, generator=generator), torch.randn(4, generator=generator)
-    try:
-        with torch.no_grad():
-            return all(
-                torch.allclose(
-                    _by_onednn(vectors, weight, b), nn.functional.linear(vectors, weight, b), 1e-4
-                )
-                for b in (bias, None)
-            )
-    except (RuntimeError, AttributeError, TypeError, NotImplementedError):
-        return False
+    has_both = all(library.is_available() for library in libraries)
+    return has_both and hasattr(torch.ops.mkldnn, "_linear_pointwise")
