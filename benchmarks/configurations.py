@@ -49,6 +49,8 @@ WAYS = {
     BARE: Way("bare", ours=True),
     "everything": Way("headscope, everything", ours=True),
     "minimal": Way("headscope, minimal", ours=True),
+    "run": Way("whole run, everything", ours=True),
+    "minimal-run": Way("whole run, minimal", ours=True),
     "torch": Way("by hand, torch"),
     "nnsight": Way("nnsight, NumPy", package="nnsight"),
     "lens": Way("TransformerLens, NumPy", package="transformer_lens"),

@@ -3,12 +3,14 @@
 Each way has a process of its own, with one copy of the model and the libraries that it needs: bare
 forward (sdpa attention, inference mode), headscope with everything on, headscope's minimal
 analysis, the same analysis by hand in torch and in NumPy, and through nnsight and TransformerLens
-where they are installed. Processes take turns, one at a time, round by round; printed is the median
-of the ratios to the bare run of the same round, so that a machine that slows down in between
-favours no side, and the most memory that each process took.
+where they are installed. All of these are given the texts as tokens; a whole run of headscope also
+cuts them out of the corpus and writes the run folder. Processes take turns, one at a time, round by
+round; printed is the median of the ratios to the bare run of the same round, so that a machine that
+slows down in between favours no side, and the most memory that each process took. The results that
+a run adds up at its end, whatever the number of texts, are not in its ratio but printed as seconds.
 
     python benchmarks/forward_ratio.py [--repeats 7] [--texts 64] [--tokens 128 ...]
-        [--ways minimal torch ...] [--ours] [--markdown] [NAME ...]
+        [--corpus demo] [--ways minimal torch ...] [--ours] [--markdown] [NAME ...]
 """
 
 import argparse
@@ -36,6 +38,7 @@ def measure(
     """All ways in turns; one that fails is left out of the turns that follow."""
     texts = args.texts or configuration.texts
     options = ["--models", str(args.models), "--tokens", str(tokens), "--texts", str(texts)]
+    options += ["--corpus", args.corpus]
     with ExitStack() as stack:
         workers: dict[str, Worker] = {}
         ready: dict[str, dict[str, int]] = {}
@@ -76,6 +79,7 @@ def take_turns(workers: dict[str, Worker], made: Measured) -> None:
             del workers[way]
             continue
         made.seconds.setdefault(way, []).append(got["seconds"])
+        made.once_s.setdefault(way, []).append(got["once_s"])
         made.peak_mb[way] = got["peak_mb"]
 
 
@@ -104,6 +108,7 @@ def main() -> None:
     parser.add_argument(
         "--tokens", type=int, nargs="+", help="lengths of texts, if not the usual one"
     )
+    parser.add_argument("--corpus", default="demo", help="where the texts are from")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=[*WAYS])
     parser.add_argument("--ours", action="store_true", help="leave out how others would do it")
     parser.add_argument("--markdown", action="store_true", help="at the end, rows for README.md")

@@ -18,7 +18,7 @@ from headscope.models.position_limit import max_tokens
 from headscope.models.quiet import quiet_loading
 from headscope.models.source import find_model
 from headscope.models.tokenizer import HeadscopeTokenizer
-from headscope.text.demo import read_demo
+from headscope.text.corpus import read_corpus
 from headscope.text.windows import Window, WindowTokenizer, iter_windows
 
 
@@ -56,16 +56,23 @@ def plain_tokenizer(folder: Path, model: PreTrainedModel) -> HeadscopeTokenizer:
     return HeadscopeTokenizer(AutoTokenizer.from_pretrained(folder), max_tokens(model))
 
 
-def windows_of(tokenizer: WindowTokenizer | None, window_tokens: int, texts: int) -> list[Window]:
-    """The first texts of the demo corpus that fill a window, or lack two tokens at most."""
+def windows_of(
+    tokenizer: WindowTokenizer | None, window_tokens: int, texts: int, corpus: str = "demo"
+) -> list[Window]:
+    """The first texts of a corpus that fill a window, or lack two tokens at most."""
     assert tokenizer is not None
     windows = iter_windows(
-        read_demo(),
+        read_corpus([corpus]),
         tokenizer,
         window_tokens=window_tokens,
-        min_tokens=window_tokens - 2,
+        min_tokens=fewest_tokens(window_tokens),
         limit=texts,
     )
     if not (found := list(windows)):
-        raise CorpusError(f"no text of the demo corpus has {window_tokens} tokens")
+        raise CorpusError(f"no text of {corpus} has {window_tokens} tokens")
     return found
+
+
+def fewest_tokens(window_tokens: int) -> int:
+    """Of a text, special tokens aside: all are to be nearly as long as a window."""
+    return window_tokens - 2

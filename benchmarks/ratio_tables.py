@@ -27,6 +27,8 @@ class Measured:
     sizes: Sizes
     seconds: dict[str, list[float]] = field(default_factory=dict)
     """By way, one figure a round."""
+    once_s: dict[str, list[float]] = field(default_factory=dict)
+    """The same of what is done once a run, whatever the number of texts."""
     peak_mb: dict[str, float] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     """What happened to the ways that were not measured to the end."""
@@ -51,9 +53,11 @@ class Measured:
             elif way in self.seconds and way != BARE:
                 above = self.peak_mb[way] - self.peak_mb[BARE]
                 least = min(self.seconds[way]) / min(bare)
+                once = statistics.median(self.once_s[way])
                 yield (
                     f"    {said.title:24} {_spread(self.ratios(way))}, least over least "
                     f"{least:.2f}; {self.peak_mb[way]:.0f} MB, {above:+.0f}"
+                    + (f"; {once:.1f} s for the results" if once else "")
                 )
 
 
