@@ -45,7 +45,11 @@ def test_a_cluster_that_loses_a_node_finishes_with_the_same_results(
 ):
     run = on_cluster(workload, tmp_path / "run", nodes=nodes, fault="node")
     assert_same_results(run, single)
-    assert [line["kind"] for line in log_lines(run.folder, "said")] == ["worker lost"]
+    said = log_lines(run.folder, "said")
+    assert {line["kind"] for line in said} == {"worker lost"}
+    # Ray may start the next worker on the node that is going, which is lost in its turn: before it
+    # has a shard.
+    assert len([line for line in said if "while measuring" in line["message"]]) == 1, said
 
 
 @pytest.mark.long
