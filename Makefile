@@ -18,7 +18,9 @@ JOBS ?= $(shell nproc)
 OLDEST := 5.6.0
 
 # nnsight and TransformerLens are measured where they are installed: give an environment with VENV=.
-RATIO := $(BIN)/python benchmarks/forward_ratio.py --markdown
+# Models that do not come with headscope are measured where they lie in a folder of their names.
+MODELS ?= .cache/models
+RATIO  := $(BIN)/python benchmarks/forward_ratio.py --markdown --models $(MODELS)
 
 # Texts of uneven lengths: EWT dev, where it lies beside the repository.
 PARAGRAPHS ?= ../shared/corpora/ewt-dev.conllu.gz
@@ -49,7 +51,8 @@ check: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev
-	$(RATIO) demo base bert12
+	$(RATIO) demo bert12
+	$(RATIO) base --texts 32 --repeats 5
 	$(RATIO) demo --tokens 32 --texts 512
 	$(RATIO) demo --tokens 64 --texts 128
 	$(RATIO) demo --tokens 256 --texts 32
@@ -58,10 +61,13 @@ bench: $(VENV)/.dev
 	$(RATIO) smollm2 --tokens 512 --texts 4 --repeats 5
 	$(RATIO) smollm2 --tokens 2048 --texts 1 --repeats 5
 	$(RATIO) smollm2 --tokens 4096 --texts 1 --repeats 3
-	$(BIN)/python benchmarks/oracle_difference.py demo base
+	$(BIN)/python benchmarks/oracle_difference.py demo --tokens 32 64 128 256 512
+	$(BIN)/python benchmarks/oracle_difference.py base
+	$(if $(wildcard $(MODELS)/bert12),$(BIN)/python benchmarks/oracle_difference.py bert12)
+	$(if $(wildcard $(MODELS)/smollm2),$(BIN)/python benchmarks/oracle_difference.py smollm2 --texts 1 --every 10 --tokens 128 512 2048 4096)
 	$(if $(wildcard $(PARAGRAPHS)),$(BIN)/python benchmarks/uneven_lengths.py $(PARAGRAPHS) --texts 512)
 	$(BIN)/python benchmarks/peak_memory.py --model demo --tokens 128 512
-	-$(BIN)/python benchmarks/peak_memory.py
+	$(if $(wildcard $(MODELS)/smollm2),$(BIN)/python benchmarks/peak_memory.py --model $(MODELS)/smollm2)
 	$(BIN)/python benchmarks/corpus_memory.py
 
 clean:

@@ -1,6 +1,6 @@
 """Peak memory and disk of a run by the number of texts: it should not grow with the corpus.
 
-    python benchmarks/corpus_memory.py [--texts 1000 20000]
+    python benchmarks/corpus_memory.py [--texts 100 1000 20000]
 
 A random BERT of 12 x 12 heads, small in width, reads windows of 128 tokens made of the sentences of
 the demo corpus in random order; everything on, no untrained models, no report. Each figure is of a
@@ -61,7 +61,7 @@ def analyze(model: Path, corpus: Path, windows: int, out: Path) -> tuple[float, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--texts", type=int, nargs="+", default=[1000, 20000])
+    parser.add_argument("--texts", type=int, nargs="+", default=[100, 1000, 20000])
     args = parser.parse_args()
     print("| windows | peak memory, MB | run folder, MB | seconds |\n| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as temporary:
