@@ -194,6 +194,7 @@ def _manifest(
     bars.stage("cutting windows", total=request.texts)
     with timed("cutting windows"):
         corpus = prepare_windows(request, model.tokenizer, settings, folder, bars.advance)
+    give_back_free_memory()
     if there is not None:
         if corpus.window_hashes != there.corpus.window_hashes:
             raise RunError(

@@ -1,7 +1,7 @@
 """Claim: the final layers prefer pairs inside one sentence."""
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from headscope.claims.claim import Claim, Finding, against_bar, no_answer
 from headscope.claims.evidence import Evidence, layer_span
@@ -49,7 +49,7 @@ def _permutation_p(evidence: Evidence, layers: tuple[int, ...]) -> float | None:
     permuted = chosen["same_sentence_permuted"].sum(["layer", "head"]).to_numpy()
     observed = float(chosen["total_same_sentence_pairs"].sum())
     spread = permuted.std(ddof=1)
-    return float(norm.sf((observed - permuted.mean()) / spread)) if np.any(spread > 0) else None
+    return float(ndtr((permuted.mean() - observed) / spread)) if np.any(spread > 0) else None
 
 
 SAME_SENTENCE_FINAL = Claim(

@@ -2,7 +2,7 @@
 
 import numpy as np
 from jaxtyping import Bool, Float64
-from scipy.stats import norm
+from scipy.special import ndtr
 
 
 def false_discovery(
@@ -34,4 +34,4 @@ def upper_p_values(
     """
     spread = samples.std(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(norm.sf((values - bar) / spread))
+        return np.asarray(ndtr((bar - values) / spread))
