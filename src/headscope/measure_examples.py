@@ -8,7 +8,7 @@ import pandas as pd
 from headscope.kernels.pairs import choose_pairs
 from headscope.kernels.similarity import similarity
 from headscope.measure_batch import stack_reading
-from headscope.models.capture import LayerCapture
+from headscope.models.capture import MassCapture
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
 from headscope.prepare import read_windows_at
@@ -59,7 +59,7 @@ def _pairs_of(
     }
     tables: list[pd.DataFrame] = []
 
-    def on_layer(capture: LayerCapture) -> None:
+    def on_layer(capture: MassCapture) -> None:
         counted = batches[capture.site.stack].counted
         matrix = similarity(capture.head_output, settings.similarity, counted)
         pairs = choose_pairs(matrix, counted, settings.pairs)
@@ -77,5 +77,6 @@ def _pairs_of(
         ).sort_values(["head", "score"], ascending=[True, False], kind="stable")
         tables.append(table.groupby("head", sort=False).head(MOST_PAIRS))
 
-    model.forward(labels.token_ids, labels.real, on_layer, sites=sites)
+    # As texts are measured: no attention map is needed, and none is held.
+    model.forward_mass(labels.token_ids, labels.real, on_layer, sites=sites)
     return pd.concat(tables)
