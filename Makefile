@@ -64,7 +64,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/oracle_difference.py demo --tokens 32 64 128 256 512
 	$(BIN)/python benchmarks/oracle_difference.py base
 	$(if $(wildcard $(MODELS)/bert12),$(BIN)/python benchmarks/oracle_difference.py bert12)
-	$(if $(wildcard $(MODELS)/smollm2),$(BIN)/python benchmarks/oracle_difference.py smollm2 --texts 1 --every 10 --tokens 128 512 2048 4096)
+	$(if $(wildcard $(MODELS)/smollm2),$(BIN)/python benchmarks/oracle_difference.py smollm2 --texts 1 --every 15 --tokens 128 512 2048 4096)
 	$(if $(wildcard $(PARAGRAPHS)),$(BIN)/python benchmarks/uneven_lengths.py $(PARAGRAPHS) --texts 512)
 	$(BIN)/python benchmarks/peak_memory.py --model demo --tokens 128 512
 	$(if $(wildcard $(MODELS)/smollm2),$(BIN)/python benchmarks/peak_memory.py --model $(MODELS)/smollm2)
