@@ -39,7 +39,7 @@ test-oldest: $(VENV)/.dev
 	PYTHONPATH=.cache/transformers-$(OLDEST) $(BIN)/python -m pytest tests/models/test_families.py
 
 test-faults: $(VENV)/.dev
-	$(BIN)/python -m pytest tests/faults tests/scale tests/test_security.py tests/test_interrupted_runs.py -m 'long or not long'
+	$(BIN)/python -m pytest tests/faults tests/scale tests/faults/test_security.py tests/faults/test_interrupted_runs.py -m 'long or not long'
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.faults.fuzz --inputs 10000

@@ -12,9 +12,8 @@ from configurations import Configuration
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, PreTrainedModel
 
 from headscope.errors import CorpusError
-from headscope.models.load import load_model
+from headscope.models.load import load_model, max_tokens
 from headscope.models.loaded import LoadedModel
-from headscope.models.position_limit import max_tokens
 from headscope.models.quiet import quiet_loading
 from headscope.models.source import find_model
 from headscope.models.tokenizer import HeadscopeTokenizer

@@ -91,16 +91,16 @@ def _headscope(way: str, configuration: Configuration, asked: argparse.Namespace
     Either as others do it, given the texts as tokens; or the whole of `analyze` from the corpus to
     the results in a run folder, for a model that is loaded.
     """
-    from headscope.compile_ahead import compile_ahead, wait_until_compiled
+    from headscope.kernels.cpu.compile_ahead import compile_ahead, wait_until_compiled
 
     # As analyze does, in processes apart: compiling is no part of what is measured, nor its memory.
     compile_ahead(asked.tokens)
     from model_and_texts import fewest_tokens, tapped_model, windows_of
 
     from headscope.analyze import analyze
-    from headscope.measure_windows import measure_windows
+    from headscope.measuring.shard import measure_windows
     from headscope.settings import Settings
-    from headscope.stage_times import stage_times
+    from headscope.system.timing import stage_times
 
     minimal = way.startswith("minimal")
     settings = Settings(window_tokens=asked.tokens, minimal=minimal)

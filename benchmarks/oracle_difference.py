@@ -21,16 +21,16 @@ from configurations import CONFIGURATIONS
 from model_and_texts import tapped_model, windows_of
 from torch import Tensor
 
-from headscope.kernels.fused import fused_statistics
+from headscope.kernels.cpu.fused import fused_statistics
 from headscope.kernels.statistics import LayerStatistics
-from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.vectorised import vectorised_statistics
-from headscope.measure_batch import stack_reading
-from headscope.models.capture import MassCapture
+from headscope.kernels.window_batch import WindowBatch
+from headscope.measuring.batch import stack_reading
+from headscope.measuring.labels import label_tokens
 from headscope.models.loaded import LoadedModel
+from headscope.models.site import MassCapture
 from headscope.settings import Settings
 from headscope.text.windows import Window
-from headscope.token_labels import label_tokens
 
 
 def named(statistics: LayerStatistics) -> Iterator[tuple[str, Tensor]]:
@@ -52,7 +52,7 @@ def largest_differences(
         labels = label_tokens([window])
         reading = stack_reading(model, model.stacks[0], labels, settings, np.array([number]))
 
-        def on_layer(capture: MassCapture, reading: TextBatch = reading) -> None:
+        def on_layer(capture: MassCapture, reading: WindowBatch = reading) -> None:
             if (capture.site.layer - 1) % every:
                 return
             arguments = (capture.head_output, capture.mass, reading)

@@ -17,7 +17,7 @@ import torch
 from process_memory import memory
 from transformers import AutoModel, AutoTokenizer
 
-from headscope.measure_windows import measure_windows
+from headscope.measuring.shard import measure_windows
 from headscope.models.load import load_model
 from headscope.models.source import find_model
 from headscope.settings import Settings

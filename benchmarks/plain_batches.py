@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.measuring.batch import batches
 from headscope.settings import Settings
-from headscope.text.batches import batches
 from headscope.text.windows import Window
 
 

@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 import headscope as hs
+from headscope.segment.evaluation.metrics import boundaries_at, pk
 from headscope.segment.evaluation.sentences import evaluate_sentences
 from headscope.segment.evaluation.topics import (
     Concatenated,
     concatenate_passages,
     evaluate_topics,
 )
-from headscope.segment.metrics import boundaries_at, pk
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Document
 from headscope.text.sentences import sentence_spans

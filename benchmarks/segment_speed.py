@@ -17,7 +17,7 @@ from itertools import cycle
 import torch
 
 import headscope as hs
-from headscope.segment.bare_text import bare_text
+from headscope.segment.training.bare_text import bare_text
 from headscope.text.demo import read_demo
 from headscope.text.sentences import split_sentences
 

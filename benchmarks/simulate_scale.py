@@ -16,10 +16,9 @@ import random
 from collections import deque
 from dataclasses import dataclass, fields
 
-from headscope.progress import Progress
-from headscope.scale.crew import News, WorkerLost, WorkerReady
-from headscope.scale.hand_out import hand_out
-from headscope.scale.shard_worker import ShardDone
+from headscope.measuring.workers.dispatch import WorkerEvent, WorkerLost, WorkerReady, dispatch
+from headscope.measuring.workers.shard_worker import ShardDone
+from headscope.system.progress import Progress
 
 SCALES = ((10**6, 100), (10**7, 1000), (10**8, 1000), (10**9, 10_000))
 """Texts and workers."""
@@ -80,7 +79,7 @@ class SimulatedCrew:
             self.work_s += duration
             self._push(duration, slowness, number, True)
 
-    def next_news(self) -> News:
+    def next_event(self) -> WorkerEvent:
         time, _, slowness, number, well = heapq.heappop(self._events)
         self.now = max(self.now, time) + self._costs.hear_s
         if not well:
@@ -125,17 +124,17 @@ def main() -> None:
         if texts > plan.largest:
             continue
         shards = math.ceil(texts / plan.shard_windows)
-        crew = SimulatedCrew(workers, costs, plan)
-        hand_out(crew, range(shards), lambda news: None, Progress())
+        pool = SimulatedCrew(workers, costs, plan)
+        dispatch(pool, range(shards), lambda news: None, Progress())
         ideal = shards * (plan.shard_windows * costs.text_s + costs.shard_s) / workers
         cells = [
             f"10^{round(math.log10(texts))}",
             f"{workers:,}",
             f"{shards:,} ({shards * costs.shard_mb / 1e6:.2g} TB)",
             _hours(texts * costs.cut_s),
-            _hours(crew.now),
-            f"{ideal / crew.now:.2f}",
-            f"{crew.lost:,}",
+            _hours(pool.now),
+            f"{ideal / pool.now:.2f}",
+            f"{pool.lost:,}",
             _hours(shards * costs.reduce_s),
         ]
         print(f"| {' | '.join(cells)} |", flush=True)

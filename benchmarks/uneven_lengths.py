@@ -16,15 +16,15 @@ from unittest.mock import patch
 import torch
 from torch.nn.functional import pad
 
-from headscope import measure_batch
-from headscope.kernels.labels import TokenLabels
-from headscope.measure_windows import measure_windows
+from headscope.kernels.window_batch import TokenLabels
+from headscope.measuring import batch as measure_batch
+from headscope.measuring.labels import label_tokens
+from headscope.measuring.shard import measure_windows
 from headscope.models.load import load_model
 from headscope.settings import Settings
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Document
 from headscope.text.windows import Window, iter_windows
-from headscope.token_labels import label_tokens
 
 WINDOW_TOKENS = 128
 

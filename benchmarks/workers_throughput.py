@@ -23,8 +23,8 @@ os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112
 import torch
 
 import headscope as hs
+from headscope.measuring.workers.ray_actors import connected
 from headscope.models.loaded import LoadedModel
-from headscope.scale.ray_actors import connected
 
 CORES = 2
 
@@ -86,13 +86,13 @@ def main() -> None:
             stack.enter_context(connected(None, CORES))
         for _ in range(arguments.repeats):
             single = analyse(model, arguments)
-            crew = analyse(model, arguments, workers=CORES, on=arguments.on)
-            whole.append(crew.texts_a_second / single.texts_a_second)
-            by_shard.append(crew.by_median_shard / single.by_median_shard)
+            pool = analyse(model, arguments, workers=CORES, on=arguments.on)
+            whole.append(pool.texts_a_second / single.texts_a_second)
+            by_shard.append(pool.by_median_shard / single.by_median_shard)
             print(
                 f"one process {single.texts_a_second:.1f} ({single.by_median_shard:.1f}) texts/s, "
-                f"workers {crew.texts_a_second:.1f} ({crew.by_median_shard:.1f}) after "
-                f"{crew.start_s:.1f} s; ratio {whole[-1]:.2f} ({by_shard[-1]:.2f})",
+                f"workers {pool.texts_a_second:.1f} ({pool.by_median_shard:.1f}) after "
+                f"{pool.start_s:.1f} s; ratio {whole[-1]:.2f} ({by_shard[-1]:.2f})",
                 flush=True,
             )
     for name, ratios in (("start to end", whole), ("by the median shard", by_shard)):

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import headscope as hs
-from headscope.claims import Verdict
+from headscope.findings.claims import Verdict
 
 SIGNS = {"holds": "**holds**", "fails": "fails", "undecided": "undecided", "cannot answer": "-"}
 

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TypeVar
 
 import headscope as hs
-from headscope.segment.bare_text import bare_text
-from headscope.segment.fit import fit_mode
-from headscope.segment.fit_net import TrainingSettings
-from headscope.segment.mode import MODES
-from headscope.segment.read_heads import read_sites
-from headscope.segment.training_texts import TrainingText, roughened, shuffled_documents
-from headscope.segment.weights import SHIPPED, SegmenterWeights, load_weights
+from headscope.segment.reading.read_heads import read_sites
+from headscope.segment.sentences.mode import MODES
+from headscope.segment.sentences.weights import SHIPPED, SegmenterWeights, load_weights
+from headscope.segment.training.bare_text import bare_text
+from headscope.segment.training.fit import fit_mode
+from headscope.segment.training.fit_net import TrainingSettings
+from headscope.segment.training.training_texts import TrainingText, roughened, shuffled_documents
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Document
 from headscope.text.sentences import sentence_spans

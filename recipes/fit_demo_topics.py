@@ -21,17 +21,15 @@ from fit_demo_segmenter import learned_from
 
 import headscope as hs
 from headscope.models.loaded import LoadedModel
-from headscope.segment.fit_net import TrainingSettings
-from headscope.segment.fit_topic_net import TopicExample, fit_topic_net
-from headscope.segment.sentence_vectors import sentence_vectors
-from headscope.segment.topic_gaps import similarities
-from headscope.segment.topic_net import TopicNetFacts
-from headscope.segment.weights import SHIPPED
-from headscope.segment.window_batches import text_tokenizer
-from headscope.segment.word_overlap import word_overlap
+from headscope.segment.reading.window_batches import text_tokenizer
+from headscope.segment.sentences.weights import SHIPPED
+from headscope.segment.topics.gaps import similarities
+from headscope.segment.topics.likeness import sentence_vectors, word_overlap
+from headscope.segment.topics.topic_net import TopicNetFacts
+from headscope.segment.training.fit_net import TrainingSettings
+from headscope.segment.training.fit_topic_net import TopicExample, fit_topic_net
 from headscope.text.corpus import read_corpus
-from headscope.text.document import Document
-from headscope.text.encoding import Encoding
+from headscope.text.document import Document, Encoding
 from headscope.text.sentences import sentence_spans
 
 MOST_SENTENCES = 130

@@ -7,7 +7,7 @@ import pytest
 
 import headscope as hs
 from headscope.errors import RunError, SettingsError
-from headscope.text.window_store import windows_from_table
+from headscope.runs.window_files import windows_from_table
 from tests.demo_texts import QUICK, PlainBert, naive_text, write_uneven_corpus
 from tests.naive import naive_head
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from headscope.compare.comparison import Comparison, compare
     from headscope.compare.match import match_heads
     from headscope.errors import HeadscopeError
-    from headscope.look import look
+    from headscope.findings.stability import StabilityResult
+    from headscope.look.look import look
+    from headscope.look.view import View
     from headscope.merge import merge
     from headscope.models.load import load_model
     from headscope.run import Run, open_run
     from headscope.segment.segmenter import Segmenter
-    from headscope.stability import StabilityResult
-    from headscope.view import View
 
 __version__ = version("headscope")
 
@@ -36,12 +36,12 @@ _HOMES = {
     "HeadscopeError": "headscope.errors",
     "Run": "headscope.run",
     "Segmenter": "headscope.segment.segmenter",
-    "StabilityResult": "headscope.stability",
-    "View": "headscope.view",
+    "StabilityResult": "headscope.findings.stability",
+    "View": "headscope.look.view",
     "analyze": "headscope.analyze",
     "compare": "headscope.compare",
     "load_model": "headscope.models.load",
-    "look": "headscope.look",
+    "look": "headscope.look.look",
     "match_heads": "headscope.compare.match",
     "merge": "headscope.merge",
     "open_run": "headscope.run",

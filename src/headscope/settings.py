@@ -1,8 +1,10 @@
 """The choices that change a number, as one value that a run's manifest records."""
 
+import difflib
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from headscope.errors import SettingsError
 
@@ -66,9 +68,33 @@ SWEEP_ATTENTION: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5)
 """The attention thresholds at which every run is measured beside its own."""
 
 
+class SettingOptions(TypedDict, total=False):
+    """Settings as keywords of `analyze` and `look`; the defaults are those of `Settings`."""
+
+    window: int
+    min_tokens: int
+    similarity: SimilarityVariant
+    pairs: str
+    attention_threshold: float
+    special_tokens: bool
+    layers: Sequence[int] | None
+    permutations: int
+    minimal: bool
+    seed: int
+    shard_windows: int
+    batch_tokens: int
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything, beside model and corpus, that changes a number of a run."""
+    """Everything, beside model and corpus, that changes a number of a run.
+
+    >>> Settings.of(window=64, pairs="max:0.3").pairs
+    PairRule(kind='max', value=0.3)
+    >>> Settings.of(attention_threshold=2.0)
+    Traceback (most recent call last):
+    headscope.errors.SettingsError: attention threshold: 2.0 is not above 0 and at most 1
+    """
 
     window_tokens: int = 128
     """Tokens of a window, special tokens included."""
@@ -95,6 +121,18 @@ class Settings:
     """Windows of a shard, the unit of work that is written, resumed and merged."""
     batch_tokens: int = 1024
     """Tokens, padding included, that go through the model at once."""
+
+    @classmethod
+    def of(cls, **options: Unpack[SettingOptions]) -> "Settings":
+        """The settings that keywords ask for; what is not named has its default."""
+        values: dict[str, Any] = dict(options)
+        if "window" in values:
+            values["window_tokens"] = values.pop("window")
+        if "pairs" in values:
+            values["pairs"] = PairRule.parse(values["pairs"])
+        if values.get("layers") is not None:
+            values["layers"] = tuple(values["layers"])
+        return cls(**values)
 
     def __post_init__(self) -> None:
         similarity_variant(self.similarity)
@@ -178,3 +216,17 @@ _JSON_KINDS: dict[str, tuple[type, ...]] = {
     "layers": (list, type(None)),
 }
 """What JSON may hold for a setting; all others are whole numbers."""
+
+
+def take_options(options: Mapping[str, Any], group: type) -> Any:
+    """The keywords that belong to a group, a `TypedDict` of options."""
+    return {name: options[name] for name in group.__annotations__ if name in options}
+
+
+def refuse_unknown_options(function: str, options: Mapping[str, Any], known: type) -> None:
+    """Raise a TypeError, as Python does, for a keyword that no group has."""
+    for name in options:
+        if name not in known.__annotations__:
+            near = difflib.get_close_matches(name, known.__annotations__, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")

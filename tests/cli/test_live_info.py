@@ -4,8 +4,8 @@ import json
 import shutil
 import time
 
-from headscope.journal import Journal
 from headscope.runs.lock import only_writer
+from headscope.system.journal import Journal
 
 
 def test_info_shows_how_far_a_live_run_is(command, demo_run, tmp_path):

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import headscope as hs
-from headscope.compare.depth import layers_by_third
+from headscope.compare.comparison import training_steps
 from headscope.compare.quantities import QUANTITIES
 from headscope.compare.resampled_stack import resample_sums
-from headscope.compare.steps import training_steps
-from headscope.compare.units import resampling_units
+from headscope.compare.shared_documents import shared_documents
 from headscope.errors import RunError, SettingsError
+from headscope.findings.depth import layers_by_third
 from headscope.run import Run
 
 SQL = {
@@ -145,7 +145,7 @@ def test_another_corpus_is_remarked(demo_run, book_run):
 
 
 def test_runs_share_documents_by_name(demo_run, layers_run):
-    ours, theirs = resampling_units([demo_run, layers_run])
+    ours, theirs = shared_documents([demo_run, layers_run])
     names = [
         set(run.windows().to_table(columns=["document"])["document"].to_pylist())
         for run in (demo_run, layers_run)
@@ -156,7 +156,7 @@ def test_runs_share_documents_by_name(demo_run, layers_run):
 
 
 def test_windows_of_one_document_are_drawn_themselves(book_run):
-    (units,) = resampling_units([book_run])
+    (units,) = shared_documents([book_run])
     assert units.size == book_run.manifest.corpus.windows > 5
 
 

@@ -29,8 +29,9 @@ import headscope as hs
 from headscope.errors import HeadscopeError
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.runs.examples import read_examples
-from headscope.runs.live import live_state
-from headscope.text.corpus import FILE_KINDS, read_corpus
+from headscope.runs.log_reader import read_progress
+from headscope.text.corpus import read_corpus
+from headscope.text.readers import file_endings
 from headscope.text.windows import cut_windows
 from tests.compare.tiny_bert import tokenizer_of_all
 from tests.faults.mutate import mutated, mutated_json, mutated_text, random_text
@@ -106,7 +107,7 @@ def time_limit() -> Iterator[None]:
 
 def corpus_input(chance: random.Random, folder: Path) -> tuple[str, Callable[[], None]]:
     """A file of any kind, and what reads it: documents, then sentences, words and windows."""
-    kind = chance.choice(FILE_KINDS)
+    kind = chance.choice(file_endings())
     content = _content(kind, chance)
     if chance.random() < 0.2:
         content = gzip.compress(content, 1)
@@ -171,7 +172,7 @@ def run_input(chance: random.Random, folder: Path) -> tuple[str, Callable[[], No
 
 
 def _read_log(run: hs.Run) -> None:
-    live = live_state(run.folder)
+    live = read_progress(run.folder)
     if live is not None:
         str((live.left, live.end))
 
@@ -181,7 +182,7 @@ READINGS: list[Callable[[hs.Run], object]] = [
     lambda run: run.left_out,
     lambda run: run.rows(),
     lambda run: run.windows(),
-    lambda run: run.text_table(run.manifest.stacks[0], ["pairs", "distance_sum"]),
+    lambda run: run.window_table(run.manifest.stacks[0], ["pairs", "distance_sum"]),
     lambda run: run.stability(splits=2),
     lambda run: read_examples(run.folder),
     lambda run: [run.shards.read(number) for number in range(run.manifest.shards)],

@@ -72,7 +72,7 @@ class Child:
 def mother() -> None:
     """Fork on request. Nothing is computed here: threads would not survive into the children."""
     import headscope.analyze
-    import headscope.kernels.fused  # noqa: F401  what a run imports late
+    import headscope.kernels.cpu.fused  # noqa: F401  what a run imports late
 
     ended: dict[int, int] = {}
     for line in sys.stdin:

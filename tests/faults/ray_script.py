@@ -17,7 +17,7 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 from ray.cluster_utils import Cluster
 
-from tests.scale.subject import Workload, worker_processes
+from tests.measuring.workers.subject import Workload, worker_processes
 
 
 def hold_all_workers(folder: Path, number: int) -> list[int]:

@@ -6,8 +6,8 @@ import signal
 import pytest
 
 from headscope.errors import WorkerError
-from tests.scale.conftest import single, workload
-from tests.scale.subject import (
+from tests.measuring.workers.conftest import single, workload
+from tests.measuring.workers.subject import (
     assert_same_results,
     log_lines,
     wait_for_shards,
@@ -18,14 +18,14 @@ __all__ = ["single", "workload"]  # fixtures
 
 POISON = """
 import sys
-if "headscope.scale.process_worker" in sys.orig_argv:
-    import os, headscope.measure_run
-    read = headscope.measure_run.read_windows
+if "headscope.measuring.workers.processes" in sys.orig_argv:
+    import os, headscope.measuring.shard
+    read = headscope.measuring.shard.read_windows
     def read_or_die(folder, number, expected_hash):
         if number == 1:
             os.kill(os.getpid(), 9)
         return read(folder, number, expected_hash)
-    headscope.measure_run.read_windows = read_or_die
+    headscope.measuring.shard.read_windows = read_or_die
 """
 
 

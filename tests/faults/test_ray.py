@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import headscope as hs
-from tests.scale.conftest import single, workload
-from tests.scale.subject import assert_same_results, log_lines
+from tests.measuring.workers.conftest import single, workload
+from tests.measuring.workers.subject import assert_same_results, log_lines
 
 __all__ = ["single", "workload"]  # fixtures
 

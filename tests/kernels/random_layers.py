@@ -3,10 +3,9 @@
 import numpy as np
 import torch
 
-from headscope.kernels.labels import TokenLabels
-from headscope.kernels.text_batch import TextBatch
+from headscope.kernels.window_batch import TokenLabels, WindowBatch
+from headscope.measuring.labels import window_batch
 from headscope.settings import Settings
-from headscope.token_labels import text_batch
 from tests.naive import NaiveText
 
 HEADS, D_HEAD = 3, 4
@@ -33,7 +32,7 @@ def random_text(rng: np.random.Generator, n: int, lemmas: bool = True) -> NaiveT
     )
 
 
-def padded_batch(texts: list[NaiveText], settings: Settings) -> TextBatch:
+def padded_batch(texts: list[NaiveText], settings: Settings) -> WindowBatch:
     longest = max(text.n for text in texts)
 
     def pad(values: list[list], fill) -> torch.Tensor:
@@ -52,7 +51,7 @@ def padded_batch(texts: list[NaiveText], settings: Settings) -> TextBatch:
             ]
         ),
     )
-    return text_batch(labels, labels, settings, np.arange(len(texts)))
+    return window_batch(labels, labels, settings, np.arange(len(texts)))
 
 
 def random_layer(rng: np.random.Generator, texts: list[NaiveText], causal: bool = False):

@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 import torch
 
-from headscope.kernels.fused import fused_statistics
+from headscope.findings.roles import assign_roles
+from headscope.kernels.cpu.fused import fused_statistics
 from headscope.kernels.vectorised import vectorised_statistics
 from headscope.measures.tables import add_measures, head_table
-from headscope.roles import assign_roles
+from headscope.measuring.reduce import reduce_shards
+from headscope.measuring.shard_builder import ShardBuilder
 from headscope.runs.manifest import CorpusRecord, Manifest, ModelRecord, SiteRecord
-from headscope.runs.reduce import reduce_shards
-from headscope.runs.shard_builder import ShardBuilder
 from headscope.settings import PairRule, Settings
 from tests.kernels.random_layers import padded_batch
 from tests.measures.planted import HUB, SENTENCES, planted_heads, planted_text
@@ -39,7 +39,7 @@ def heads(request) -> pd.DataFrame:
     z[:, HEADS.index("twins")] *= 3
     batch = padded_batch(texts, SETTINGS)
     statistics = request.param(z, attention.sum(-2), batch, causal=False, settings=SETTINGS)
-    builder = ShardBuilder(texts=TEXTS, first_text=0, sites=[("encoder", 1, len(HEADS))])
+    builder = ShardBuilder(texts=TEXTS, first_window=0, sites=[("encoder", 1, len(HEADS))])
     rows = {name: values.numpy() for name, values in statistics.rows.items()}
     builder.add_rows("encoder", np.arange(TEXTS), rows)
     builder.add_array("encoder", "aligned_count", np.zeros((48, 48)))

@@ -10,8 +10,8 @@ from packaging.version import parse
 
 from headscope.errors import TapError
 from headscope.models import LayerCapture, LoadedModel, load_model
-from headscope.models.tap import pieces
-from headscope.models.tap.interface import InterfaceTap
+from headscope.models.taps import pieces
+from headscope.models.taps.interface import InterfaceTap
 from tests.models.families import FAMILIES, HEADS, Family, build, inputs_of
 from tests.models.oracle import EagerRun, eager_run
 

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.errors import ModelError
-from headscope.models.long_text import encode_in_pieces
-from headscope.models.tokenizer import HeadscopeTokenizer
+from headscope.models.tokenizer import HeadscopeTokenizer, encode_in_pieces
 from headscope.text.document import Document
 from headscope.text.windows import cut_windows
 from tests.text import tiny_tokenizers

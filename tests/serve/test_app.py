@@ -20,12 +20,11 @@ from starlette.testclient import TestClient
 
 import headscope as hs
 from headscope.errors import SettingsError
-from headscope.serve import app, model_desk
+from headscope.pages.viewer.page import viewer_payload
+from headscope.serve import app, model_queue
 from headscope.serve.app import MOST_BYTES, make_app
-from headscope.serve.local_models import local_models
-from headscope.serve.model_desk import WAITING, ModelDesk
-from headscope.serve.server import HOST, MOST_CONNECTIONS, _listen, serve
-from headscope.viewer.payload import viewer_payload
+from headscope.serve.model_queue import WAITING, ModelQueue
+from headscope.serve.server import HOST, MOST_CONNECTIONS, _listen, local_models, serve
 from tests.browser import open_page
 
 TEXT = "The cat sat on the mat. The dog saw the cat, and the cat ran away!"
@@ -33,7 +32,7 @@ TEXT = "The cat sat on the mat. The dog saw the cat, and the cat ran away!"
 
 @pytest.fixture(scope="module")
 def desk(demo_model):
-    return ModelDesk({"demo": "demo"}, max_tokens=64)
+    return ModelQueue({"demo": "demo"}, max_tokens=64)
 
 
 @pytest.fixture(scope="module")
@@ -196,8 +195,8 @@ def test_one_model_at_a_time_is_in_memory(monkeypatch, demo_model):
         loads.append(name)
         return copy.copy(demo_model)
 
-    monkeypatch.setattr(model_desk, "load_model", load)
-    desk = ModelDesk({"one": "one", "two": "two"}, max_tokens=32)
+    monkeypatch.setattr(model_queue, "load_model", load)
+    desk = ModelQueue({"one": "one", "two": "two"}, max_tokens=32)
     for name in ("one", "one", "two", "one"):
         desk.look(name, TEXT)
     assert loads == ["one", "two", "one"]

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headscope.errors import CorpusError
-from headscope.text.corpus import FILE_KINDS, read_corpus
-from headscope.text.readers import source_file
+from headscope.text.corpus import read_corpus
+from headscope.text.readers import file_endings, source_file
 
 ROWS = [
     {"text": "One. “Zwei”,\nthree.", "key": "a", "genre": "news"},
@@ -51,7 +51,7 @@ CONTENT = {
 
 
 @pytest.mark.parametrize("compressed", ["", ".gz"])
-@pytest.mark.parametrize("kind", FILE_KINDS)
+@pytest.mark.parametrize("kind", file_endings())
 def test_every_kind_of_file_is_read(tmp_path, kind, compressed):
     path = write(tmp_path / f"corpus{kind}{compressed}", CONTENT[kind])
     documents = list(read_corpus([path]))
@@ -199,7 +199,7 @@ def test_a_text_beyond_all_bounds_is_refused(tmp_path, monkeypatch):
     data=st.binary(max_size=200)
     | st.text(alphabet='{}[]":,\t\n\r#=1-2. textà_"', max_size=120).map(str.encode),
     cut=st.integers(0, 400),
-    kind=st.sampled_from(FILE_KINDS),
+    kind=st.sampled_from(file_endings()),
     compressed=st.sampled_from(["", ".gz"]),
 )
 def test_random_files_give_documents_or_one_line(tmp_path, data, cut, kind, compressed):

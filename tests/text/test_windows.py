@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from headscope.errors import SettingsError
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.text.document import Document, Word
-from headscope.text.kinds import TokenKind
-from headscope.text.separators import is_separator
+from headscope.text.kinds import TokenKind, is_separator
 from headscope.text.windows import cut_windows, iter_windows
 from tests.text import tiny_tokenizers
 

@@ -17,11 +17,11 @@ from headscope.cli.options import (
     Quiet,
     TrustRemoteCode,
 )
-from headscope.compile_ahead import compile_ahead
 from headscope.errors import SettingsError
+from headscope.kernels.cpu.compile_ahead import compile_ahead
 from headscope.runs.left_out import count_kinds
 from headscope.settings import similarity_variant
-from headscope.stage_times import stage_times
+from headscope.system.timing import stage_times
 
 
 def analyze_command(
@@ -132,7 +132,7 @@ def analyze_command(
     compile_ahead(window)
     from headscope.analyze import analyze
     from headscope.cli.tables import print_findings
-    from headscope.scale.plan import place
+    from headscope.measuring.workers.plan import place
 
     stack = ExitStack()
     times = stack.enter_context(stage_times()) if profile else None

@@ -11,8 +11,8 @@ from headscope.cli.options import Json
 from headscope.errors import SettingsError
 
 if TYPE_CHECKING:
-    from headscope.claims import Verdict
-    from headscope.claims.sanity import Sign
+    from headscope.findings.claims import Verdict
+    from headscope.findings.claims.sanity import Sign
 
 
 def claims_command(
@@ -25,9 +25,9 @@ def claims_command(
     as_json: Json = False,
 ) -> None:
     """Judge each claim of the paper: holds, fails or undecided, against its null."""
-    from headscope.claims import CLAIMS
-    from headscope.claims.judge import judge
-    from headscope.claims.sanity import sanity_signs
+    from headscope.findings.claims import CLAIMS
+    from headscope.findings.claims.judge import judge
+    from headscope.findings.claims.sanity import sanity_signs
     from headscope.run import open_run
 
     names = [claim.name for claim in CLAIMS]

@@ -46,7 +46,7 @@ def compare_command(
 ) -> None:
     """Show runs side by side over relative depth, with differences to the first of them."""
     from headscope.compare import compare
-    from headscope.figures.write import figure_bytes
+    from headscope.pages.figures.write import figure_bytes
     from headscope.run import open_run
     from headscope.runs.files import write_whole
 
@@ -88,7 +88,7 @@ def _print(
 
 
 def _format(path: Path) -> str:
-    from headscope.figures.write import FORMATS
+    from headscope.pages.figures.write import FORMATS
 
     kind = path.suffix.removeprefix(".")
     if kind not in FORMATS:

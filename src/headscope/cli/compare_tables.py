@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from headscope.compare.comparison import Comparison
-from headscope.compare.depth import PARTS
 from headscope.compare.quantities import QUANTITIES, Quantity
+from headscope.findings.depth import PARTS
 
 _NAME_WIDTH, _VALUE_WIDTH, _DIFFERENCE_WIDTH = 26, 10, 11
 """Characters of a table's columns: three values and three differences fit into 100."""

@@ -10,8 +10,8 @@ import typer
 
 from headscope.cli.options import Json
 from headscope.runs.left_out import count_kinds
-from headscope.runs.live import live_state
 from headscope.runs.lock import is_being_written
+from headscope.runs.log_reader import read_progress
 
 
 def info_command(
@@ -62,7 +62,7 @@ def _facts(folder: Path, run: Any) -> dict[str, str]:
 
 def _state(folder: Path, run: Any, shards: str) -> dict[str, str]:
     """Whether the run is finished, under way (and how far) or broken off, and what went wrong."""
-    live = live_state(folder)
+    live = read_progress(folder)
     state = "finished" if run.finished else f"unfinished ({shards}); analyze again to go on"
     if not is_being_written(folder) or live is None:
         facts = {"state": state}

@@ -20,7 +20,7 @@ from headscope.errors import CorpusError, SettingsError
 from headscope.settings import similarity_variant
 
 if TYPE_CHECKING:
-    from headscope.view import View
+    from headscope.look.view import View
 
 
 def look_command(
@@ -57,7 +57,7 @@ def look_command(
     Similarity, pairs and thresholds are where the page starts; they can be changed there.
     """
     given = _text(text, file)
-    from headscope.look import look
+    from headscope.look.look import look
 
     view = look(
         model,

@@ -12,7 +12,7 @@ from headscope.cli.options import AllowPickle, Json, ModelOption, Quiet, TrustRe
 from headscope.errors import CorpusError
 
 if TYPE_CHECKING:
-    from headscope.progress import Progress
+    from headscope.system.progress import Progress
     from headscope.text.readers.source_file import SourceFile
 
 
@@ -56,8 +56,8 @@ def segment_command(
     segment as it stands in the text and its place in characters.
     """
     from headscope.models.load import load_model
-    from headscope.progress import Progress, ProgressBars
     from headscope.segment import Segmenter
+    from headscope.system.progress import Progress, ProgressBars
 
     source = _source(file)
     loaded = load_model(model, allow_pickle=allow_pickle, trust_remote_code=trust_remote_code)

@@ -48,10 +48,10 @@ def segment_eval_command(
     from itertools import islice
 
     from headscope.models.load import load_model
-    from headscope.progress import Progress, ProgressBars
     from headscope.segment import Segmenter
     from headscope.segment.evaluation.sentences import evaluate_sentences
     from headscope.segment.evaluation.topics import concatenate_passages, evaluate_topics
+    from headscope.system.progress import Progress, ProgressBars
     from headscope.text.corpus import read_corpus
 
     if by not in ("sentence", "topic"):

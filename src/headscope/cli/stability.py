@@ -11,7 +11,7 @@ from headscope.cli.options import Json
 if TYPE_CHECKING:
     import pandas as pd
 
-    from headscope.stability import GroupComparison, StabilityResult
+    from headscope.findings.stability import GroupComparison, StabilityResult
 
 
 _CAPTION = (
@@ -36,8 +36,8 @@ def stability_command(
 
     From the rows of the run; the model is not needed. Documents stay whole.
     """
+    from headscope.findings.stability import domain_of
     from headscope.run import open_run
-    from headscope.stability import domain_of
 
     result = open_run(run).stability(subset=subset, subsets=subsets, by=domain_of(by), seed=seed)
     if as_json:

@@ -41,8 +41,8 @@ def sweep_command(
     A table for each stack, and the figure `thresholds` in the run folder. All thresholds were
     measured in the run's own pass over the texts.
     """
+    from headscope.findings.sweep import AXES
     from headscope.run import open_run
-    from headscope.sweep import AXES
 
     opened = open_run(run)
     table = opened.sweep()
@@ -69,7 +69,7 @@ def _print_table(rows: "pd.DataFrame", title: str, own: str, all_layers: bool) -
     from rich.markup import escape
     from rich.table import Table
 
-    from headscope.figures.depths import three_depths
+    from headscope.findings.depth import three_depths
 
     columns = _COLUMNS[rows["axis"].iloc[0]]
     table = Table(

@@ -5,8 +5,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from headscope.findings.summary import finding_columns, finding_rows
 from headscope.measures.tables import layer_table
-from headscope.report.findings import FINDINGS, findings_rows
 from headscope.run import Run
 
 
@@ -26,8 +26,8 @@ def print_findings(run: Run) -> None:
             caption="expected: the same share among all pairs of the text at the same distances",
             caption_justify="left",
         )
-        for finding in FINDINGS:
+        for finding in finding_columns():
             table.add_column(finding.title, justify="right")
-        for row in findings_rows(layer_table(dataset)):
+        for row in finding_rows(layer_table(dataset)):
             table.add_row(*row)
         console.print(table)

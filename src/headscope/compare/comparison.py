@@ -1,6 +1,7 @@
 """Runs side by side over relative depth, with intervals and differences to the first of them."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -10,16 +11,39 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from headscope.compare.depth import layers_by_third, relative_depth
 from headscope.compare.quantities import QUANTITIES
 from headscope.compare.remarks import remarks
 from headscope.compare.rows import Row, comparison_rows, labelled, reference_of
-from headscope.compare.steps import training_steps
 from headscope.errors import RunError, SettingsError
-from headscope.figures.compare import compare_figure
-from headscope.figures.compare_steps import compare_steps_figure
-from headscope.roles import assign_roles
+from headscope.findings.depth import layers_by_third, relative_depth
+from headscope.findings.roles import assign_roles
+from headscope.pages.figures.compare import compare_figure
+from headscope.pages.figures.compare_steps import compare_steps_figure
 from headscope.run import Run, open_run
+
+
+def training_steps(runs: Sequence[Run]) -> tuple[int, ...] | None:
+    """The step of each run, from the names of the run folders, or else of the models.
+
+    The names must be alike but for one number that differs from run to run: `step-50`, `step-200`.
+    None where neither the one nor the other are.
+    """
+    for names in ([run.folder.name for run in runs], [run.manifest.model.name for run in runs]):
+        steps = _number_that_differs(names)
+        if steps is not None:
+            return steps
+    return None
+
+
+def _number_that_differs(names: Sequence[str]) -> tuple[int, ...] | None:
+    numbers = [[int(number) for number in re.findall(r"\d+", name)] for name in names]
+    if len({re.sub(r"\d+", "#", name) for name in names}) > 1:
+        return None
+    differing = [column for column in zip(*numbers, strict=True) if len(set(column)) > 1]
+    if len(differing) != 1 or len(set(differing[0])) < len(names):
+        return None
+    return tuple(differing[0])
+
 
 MIN_DOCUMENTS = 20
 """With fewer, a bootstrap does not cover; the claims set the same bar for texts."""
@@ -84,9 +108,9 @@ def compare(
     """The runs side by side, each stack of a model by itself.
 
     Intervals come from drawing documents anew, the same ones for all runs that share them (see
-    `headscope.compare.units`). With `untrained`, each run is followed by its untrained models. With
-    `steps`, the runs are checkpoints of one training: their steps are read from the folder names
-    (True), or given.
+    `headscope.compare.shared_documents`). With `untrained`, each run is followed by its untrained
+    models. With `steps`, the runs are checkpoints of one training: their steps are read from the
+    folder names (True), or given.
     """
     opened = [run if isinstance(run, Run) else open_run(run) for run in runs]
     _refuse(opened, untrained)

@@ -12,13 +12,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headscope.kernels.labels import TokenLabels
-from headscope.models.capture import LayerCapture
+from headscope.kernels.window_batch import TokenLabels
+from headscope.measuring.batch import batches
+from headscope.measuring.labels import label_tokens, shifted_right
 from headscope.models.loaded import LoadedModel
-from headscope.models.site import AttentionSite
-from headscope.text.batches import batches
+from headscope.models.site import AttentionSite, LayerCapture
 from headscope.text.windows import Window
-from headscope.token_labels import label_tokens, shifted_right
 
 _BATCH_TOKENS = 2048
 

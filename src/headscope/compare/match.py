@@ -19,10 +19,10 @@ from headscope.compare.head_features import StackFeatures, head_features, reads_
 from headscope.errors import ModelError, SettingsError
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
-from headscope.progress import Progress, ProgressBars
 from headscope.run import Run
+from headscope.runs.window_files import windows_from_table
+from headscope.system.progress import Progress, ProgressBars
 from headscope.text.document import Document
-from headscope.text.window_store import windows_from_table
 from headscope.text.windows import Window, cut_windows
 
 TEXTS = 64

@@ -8,8 +8,8 @@ from jaxtyping import Float64
 from numpy.typing import NDArray
 
 from headscope.compare.quantities import COLUMNS, Quantity
-from headscope.compare.units import Units
-from headscope.resampling.bootstrap import Interval, interval, resampled_sums
+from headscope.compare.shared_documents import SharedDocuments
+from headscope.findings.resampling.bootstrap import Interval, interval, resampled_sums
 from headscope.run import Run
 
 
@@ -51,7 +51,7 @@ class ResampledStack:
 
 
 def resample_stack(
-    runs: Sequence[Run], units: Sequence[Units], stack: str, seed: int
+    runs: Sequence[Run], units: Sequence[SharedDocuments], stack: str, seed: int
 ) -> ResampledStack:
     """A stack of one run, or of several seeds of the untrained model taken together.
 
@@ -61,7 +61,7 @@ def resample_stack(
     per_unit: dict[str, NDArray[np.float64]] = {}
     layers: tuple[int, ...] = ()
     for run, of_run in zip(runs, units, strict=True):
-        table = run.text_table(stack, COLUMNS)
+        table = run.findings.window_table(stack, COLUMNS)
         layers = table.layers
         for name, values in table.columns.items():
             per_text = np.nansum(values, axis=2)

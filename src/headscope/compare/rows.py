@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headscope.compare.resampled_stack import ResampledStack, resample_stack
-from headscope.compare.units import Units, resampling_units
+from headscope.compare.shared_documents import SharedDocuments, shared_documents
 from headscope.run import Run
 
 
@@ -19,7 +19,7 @@ class Row:
     stack: str
     seeds: int
     """Untrained models in it; 0 for the model itself."""
-    units: Units
+    units: SharedDocuments
     resampled: ResampledStack
 
     @property
@@ -41,7 +41,7 @@ def comparison_rows(runs: Mapping[str, Run], *, untrained: bool, seed: int) -> l
     """
     nulls = {label: run.untrained if untrained else [] for label, run in runs.items()}
     every = [run for label in runs for run in (runs[label], *nulls[label])]
-    units = dict(zip(map(id, every), resampling_units(every), strict=True))
+    units = dict(zip(map(id, every), shared_documents(every), strict=True))
     rows = []
     for label, run in runs.items():
         for stack in run.manifest.stacks:

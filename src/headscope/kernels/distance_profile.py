@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from headscope.kernels.labels import SENTENCE, together
-from headscope.kernels.text_batch import TextBatch
+from headscope.kernels.window_batch import SENTENCE, WindowBatch, together
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,7 @@ class DistanceProfile:
 
 
 def distance_profile(
-    similarity: Float[Tensor, "batch head token token"], batch: TextBatch
+    similarity: Float[Tensor, "batch head token token"], batch: WindowBatch
 ) -> DistanceProfile:
     """The sums of C by distance, in float64."""
     counted = batch.counted
@@ -58,7 +57,7 @@ def half_distance(positive: Float[Tensor, "*axes distance"]) -> Float[Tensor, "*
     return half.masked_fill(total[..., 0] <= 0, torch.nan)
 
 
-def block_contrast(profile: DistanceProfile, batch: TextBatch) -> Float[Tensor, "batch head"]:
+def block_contrast(profile: DistanceProfile, batch: WindowBatch) -> Float[Tensor, "batch head"]:
     """How much more similar two tokens of one sentence are than two of different sentences.
 
     The difference of the means at each distance, in standard deviations of C over the text,

@@ -1,6 +1,7 @@
-"""What is kept of a layer and a batch of texts: never Z, A or C themselves."""
+"""What is kept of a layer and a batch of windows: never Z, A or C themselves."""
 
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor
@@ -32,3 +33,20 @@ class StackStatistics:
     sweep: dict[str, Float[Tensor, "batch head threshold"]]
     sums: list[dict[str, Float[Tensor, "_ ..."]]]
     """Of each layer: (head, ...)."""
+
+
+@runtime_checkable
+class StackMeasurement(Protocol):
+    """Measures the layers of a stack over a batch of texts, while the model runs."""
+
+    def add(
+        self,
+        head_output: Float[Tensor, "batch head token d_head"],
+        mass: Float[Tensor, "batch head key"],
+        *,
+        causal: bool,
+    ) -> None:
+        """Measure a layer. Of its attention maps only the column mass is needed."""
+
+    def statistics(self) -> StackStatistics:
+        """The statistics of every layer that was added, in order; one at least was."""

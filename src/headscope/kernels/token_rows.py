@@ -1,13 +1,57 @@
-"""The columns that come from single tokens: where attention goes, and how long vectors are."""
+"""What single tokens tell: the attention that they receive, and how long vectors are."""
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headscope.kernels.column_mass import attention_share, scaled_column_mass, viewers
 from headscope.kernels.statistics import KINDS
-from headscope.kernels.text_batch import TextBatch
+from headscope.kernels.window_batch import WindowBatch
 from headscope.settings import Settings
+
+
+def column_mass(
+    attention: Float[Tensor, "batch head query key"],
+    query_real: Bool[Tensor, "batch query"] | Float[Tensor, "batch query"],
+) -> Float[Tensor, "batch head key"]:
+    """s_j = sum over queries i of A_ij, padding left out of the sum."""
+    weights = attention.float() if attention.dtype != torch.float64 else attention
+    # As a product of matrices; einsum would first transpose every map.
+    return (query_real.to(weights.dtype)[:, None, None, :] @ weights)[:, :, 0]
+
+
+def scaled_column_mass(
+    mass: Float[Tensor, "batch head key"],
+    scaling: Bool[Tensor, "batch key"],
+    viewers: Float[Tensor, "batch key"],
+) -> Float[Tensor, "batch head key"]:
+    """Column mass per query that can see the token, with the largest of the text at 1.
+
+    Under a causal mask the first token is seen by every query and the last by one: without the
+    division by `viewers` the measure would be a picture of the mask. Only `scaling` tokens set the
+    scale, and the others get 0: a special token that draws most of the attention, as many models
+    have, would leave no other above any threshold.
+    """
+    per_viewer = mass / viewers.clamp_min(1)[:, None]
+    per_viewer = per_viewer.masked_fill(~scaling[:, None], 0)
+    return per_viewer / per_viewer.amax(-1, keepdim=True).clamp_min(torch.finfo(mass.dtype).tiny)
+
+
+def viewers(
+    query_real: Bool[Tensor, "batch query"], keys: int, *, causal: bool
+) -> Float[Tensor, "batch key"]:
+    """How many queries can see each key: all of them, or those from its position on."""
+    if not causal:
+        return query_real.sum(-1, keepdim=True).float().expand(-1, keys)
+    return query_real.float().flip(-1).cumsum(-1).flip(-1)
+
+
+def attention_share(
+    mass: Float[Tensor, "batch head key"],
+    keys: Bool[Tensor, "batch key"],
+) -> Float[Tensor, "batch head"]:
+    """The share of all attention of a text that falls on `keys`."""
+    return (mass * keys[:, None]).sum(-1) / mass.sum(-1)
+
 
 Rows = dict[str, Float[Tensor, "batch head"]]
 
@@ -18,7 +62,7 @@ def defined(name: str, values: Float[Tensor, "batch head"]) -> Rows:
     return {name: values.nan_to_num(0.0), f"{name}_texts": there.double()}
 
 
-def attention_rows(mass: Float[Tensor, "batch head key"], batch: TextBatch) -> Rows:
+def attention_rows(mass: Float[Tensor, "batch head key"], batch: WindowBatch) -> Rows:
     """The shares of attention on separators, on special tokens and on the first token."""
     keys = batch.keys
     first = torch.zeros_like(keys.real)
@@ -30,7 +74,7 @@ def attention_rows(mass: Float[Tensor, "batch head key"], batch: TextBatch) -> R
     }
 
 
-def norm_rows(norms: Float[Tensor, "batch head token"], batch: TextBatch) -> Rows:
+def norm_rows(norms: Float[Tensor, "batch head token"], batch: WindowBatch) -> Rows:
     """Mean length of the vectors a head writes, and that at separators relative to it."""
     lengths = norms.double()
 
@@ -44,7 +88,7 @@ def norm_rows(norms: Float[Tensor, "batch head token"], batch: TextBatch) -> Row
 def norm_rows_of(
     all_lengths: Float[Tensor, "batch head"],
     separator_lengths: Float[Tensor, "batch head"],
-    batch: TextBatch,
+    batch: WindowBatch,
 ) -> Rows:
     """The same, from lengths summed over counted tokens, and over counted separators."""
     separators = batch.counted & batch.queries.separator
@@ -54,7 +98,7 @@ def norm_rows_of(
 
 
 def all_finite(
-    head_output: Float[Tensor, "batch head token d_head"], batch: TextBatch
+    head_output: Float[Tensor, "batch head token d_head"], batch: WindowBatch
 ) -> Bool[Tensor, " batch"]:
     """Whether a text's vectors are free of NaN and infinity: then the sums of their numbers are."""
     precise = torch.promote_types(head_output.dtype, torch.float32)
@@ -63,14 +107,14 @@ def all_finite(
 
 
 def scaled_mass(
-    mass: Float[Tensor, "batch head key"], batch: TextBatch, causal: bool, settings: Settings
+    mass: Float[Tensor, "batch head key"], batch: WindowBatch, causal: bool, settings: Settings
 ) -> Float[Tensor, "batch head key"]:
     """Column mass scaled to a largest of 1, over the tokens that may have high attention."""
     seen_by = viewers(batch.queries.real, mass.shape[-1], causal=causal).to(mass.dtype)
     return scaled_column_mass(mass, scaling_keys(batch, causal, settings), seen_by)
 
 
-def scaling_keys(batch: TextBatch, causal: bool, settings: Settings) -> Bool[Tensor, "batch key"]:
+def scaling_keys(batch: WindowBatch, causal: bool, settings: Settings) -> Bool[Tensor, "batch key"]:
     """The tokens that may have high attention.
 
     Causal models use the first token as a sink, whatever it is: it is counted apart, as special
@@ -104,7 +148,7 @@ def mask_rows(
 
 
 def focal_rows(
-    place: Int[Tensor, "batch head"], pairs: Float[Tensor, "batch head"], batch: TextBatch
+    place: Int[Tensor, "batch head"], pairs: Float[Tensor, "batch head"], batch: WindowBatch
 ) -> Rows:
     """Which token is focal, and how many elements its frequency alone would give it.
 

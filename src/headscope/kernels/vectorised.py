@@ -10,15 +10,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headscope.kernels.aligned_sums import sum_around_boundaries
 from headscope.kernels.distance_profile import block_contrast, distance_profile, half_distance
-from headscope.kernels.focal import exclusiveness, focal_tokens
-from headscope.kernels.labels import GROUPS, LEMMA, SENTENCE, TOKEN, together
-from headscope.kernels.pairs import Pairs, choose_pairs
-from headscope.kernels.position_sums import sum_by_position
+from headscope.kernels.pairs import Pairs, choose_pairs, exclusiveness, focal_tokens
 from headscope.kernels.similarity import similarity
+from headscope.kernels.similarity_sums import sum_around_boundaries, sum_by_position
 from headscope.kernels.statistics import KINDS, LayerStatistics, StackStatistics
-from headscope.kernels.text_batch import TextBatch
 from headscope.kernels.token_rows import (
     attention_rows,
     count_kinds,
@@ -28,6 +24,7 @@ from headscope.kernels.token_rows import (
     norm_rows,
     scaled_mass,
 )
+from headscope.kernels.window_batch import GROUPS, LEMMA, SENTENCE, TOKEN, WindowBatch, together
 from headscope.settings import SWEEP_ATTENTION, SWEEP_PAIRS, Settings
 
 PerTextAndHead = Float[Tensor, "batch head"]
@@ -36,7 +33,7 @@ PerTextAndHead = Float[Tensor, "batch head"]
 def vectorised_statistics(
     head_output: Float[Tensor, "batch head token d_head"],
     mass: Float[Tensor, "batch head key"],
-    batch: TextBatch,
+    batch: WindowBatch,
     *,
     causal: bool,
     settings: Settings,
@@ -81,7 +78,7 @@ def vectorised_statistics(
 class VectorisedMeasurement:
     """Measures layers as they come."""
 
-    batch: TextBatch
+    batch: WindowBatch
     settings: Settings
     _measured: list[LayerStatistics] = field(default_factory=list)
 
@@ -113,7 +110,7 @@ class VectorisedMeasurement:
 
 
 def _profile(
-    matrix: Float[Tensor, "batch head token token"], batch: TextBatch, settings: Settings
+    matrix: Float[Tensor, "batch head token token"], batch: WindowBatch, settings: Settings
 ) -> tuple[dict[str, Float[Tensor, "head window"]], dict[str, PerTextAndHead]]:
     """Sums by distance, and the columns that follow from them: undefined if none are wanted."""
     if not settings.profiles:
@@ -128,7 +125,7 @@ def _profile(
     return sums, rows | defined("block_contrast", block_contrast(profile, batch))
 
 
-def _pair_rows(pairs: Pairs, batch: TextBatch) -> dict[str, PerTextAndHead]:
+def _pair_rows(pairs: Pairs, batch: WindowBatch) -> dict[str, PerTextAndHead]:
     """What depends on the pair rule, the attention mask aside."""
     distance = pairs.distance
     bound = together(batch.queries.groups[[SENTENCE, TOKEN]])
@@ -151,7 +148,7 @@ def _pair_rows(pairs: Pairs, batch: TextBatch) -> dict[str, PerTextAndHead]:
 def _mask_rows(
     pairs: Pairs,
     scaled: Float[Tensor, "batch head key"],
-    batch: TextBatch,
+    batch: WindowBatch,
     threshold: float,
 ) -> dict[str, PerTextAndHead]:
     """The number of high-attention tokens, and the pairs that touch one."""
@@ -169,7 +166,7 @@ def _mask_rows(
     )
 
 
-def _group_rows(pairs: Pairs, batch: TextBatch) -> dict[str, PerTextAndHead]:
+def _group_rows(pairs: Pairs, batch: WindowBatch) -> dict[str, PerTextAndHead]:
     """Pairs of the same word, and of the same lemma where the corpus has lemmas."""
     rows: dict[str, PerTextAndHead] = {}
     for group in range(TOKEN + 1, len(GROUPS)):
@@ -189,7 +186,7 @@ def _histogram(
     return counts.view(pairs.heads, size).double()
 
 
-def _element_kinds(pairs: Pairs, batch: TextBatch) -> Float[Tensor, "head kind"]:
+def _element_kinds(pairs: Pairs, batch: WindowBatch) -> Float[Tensor, "head kind"]:
     """How many elements of the pairs are of each kind of token."""
     kinds = batch.queries.kinds
     return _histogram(pairs, kinds[pairs.text, pairs.i], KINDS) + _histogram(
@@ -210,7 +207,7 @@ def _sweep(
     matrix: Float[Tensor, "batch head token token"],
     pairs: Pairs,
     scaled: Float[Tensor, "batch head key"],
-    batch: TextBatch,
+    batch: WindowBatch,
     settings: Settings,
 ) -> dict[str, Float[Tensor, "batch head threshold"]]:
     by_rule = []

@@ -7,6 +7,7 @@ SEPARATOR_ATTENTION = Measure(
     title="attention on . ! ?",
     unit="share of attention",
     numerator="separator_attention",
+    in_findings="share of all attention",
     definition=(
         "Share of the attention weights of a text that falls on tokens made of . ! ? or their "
         "full-width forms."

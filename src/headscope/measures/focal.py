@@ -1,6 +1,6 @@
 """Whether a head gathers around one token, and whether other heads choose the same."""
 
-from headscope.measures.measure import Measure
+from headscope.measures.measure import LayerTotal, Measure
 
 FOCAL_CONCENTRATION = Measure(
     name="focal_concentration",
@@ -9,6 +9,7 @@ FOCAL_CONCENTRATION = Measure(
     numerator="focal_elements",
     denominator="pairs",
     scale=0.5,  # a pair has two elements
+    maximum=0.5,  # one element of every pair
     expected="focal_expected",
     definition=(
         "The focal token of a head in a text is the one that occurs most among the elements of its "
@@ -27,6 +28,13 @@ FOCAL_EXCLUSIVENESS = Measure(
     unit="1 / heads that share it",
     numerator="focal_exclusiveness",
     denominator="focal_texts",
+    in_sweep=True,
+    layer_total=LayerTotal(
+        name="distinct_focal_tokens",
+        title="distinct focal tokens",
+        form=".1f",
+        meaning="how many different tokens the heads of a layer gather around in a window",
+    ),
     definition=(
         "1 over the number of heads of the layer that have the same focal token in a text. Over "
         "the heads of a layer it adds up to the number of distinct focal tokens."

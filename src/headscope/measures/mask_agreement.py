@@ -7,6 +7,8 @@ HIGH_ATTENTION_TOKENS = Measure(
     title="high-attention tokens",
     unit="tokens of a text",
     numerator="high_attention_tokens",
+    form=".1f",
+    in_sweep=True,
     definition="Number of tokens whose scaled column mass reaches the attention threshold.",
     misleads="One token with much attention sets the scale and leaves few others above it.",
 )
@@ -18,6 +20,7 @@ MASK_AGREEMENT = Measure(
     numerator="mask_pairs",
     denominator="pairs",
     expected="mask_expected",
+    in_sweep=True,
     definition=(
         "Share of the high-similarity pairs with at least one high-attention token. Expected: the "
         "share among all pairs of the same text."

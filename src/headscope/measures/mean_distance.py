@@ -9,12 +9,16 @@ MEAN_DISTANCE = Measure(
     numerator="distance_sum",
     denominator="pairs",
     expected="distance_expected",
+    form=".1f",
+    in_findings="mean of j - i over the pairs (i, j), in tokens",
+    expected_in_findings=False,
+    in_sweep=True,
     definition=(
         "Mean of j - i over the high-similarity pairs (i, j). Expected: that mean over all pairs "
         "of the same text."
     ),
     misleads=(
-        "It grows with the length of the window: blind choice among n tokens gives (n + 1) / 3. "
-        "Compare runs of one window length only."
+        "It grows with the length of the window: pairs drawn at random among n tokens give "
+        "(n + 1) / 3. Compare runs of one window length only."
     ),
 )

@@ -9,6 +9,8 @@ REPETITION = Measure(
     numerator="repetition_pairs",
     denominator="pairs",
     expected="repetition_expected",
+    in_findings="share of pairs that are one token twice",
+    in_sweep=True,
     definition=(
         "Share of the high-similarity pairs that are one token of the vocabulary twice. Expected: "
         "the share among all pairs of the same text at the same distances."

@@ -9,6 +9,8 @@ SAME_SENTENCE = Measure(
     numerator="same_sentence_pairs",
     denominator="pairs",
     expected="same_sentence_expected",
+    in_findings="share of pairs inside one sentence",
+    in_sweep=True,
     definition=(
         "Share of the high-similarity pairs whose tokens lie in one sentence. Expected: the share "
         "among all pairs of the same text at the same distances."

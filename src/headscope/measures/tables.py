@@ -8,8 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from headscope.measures import MEASURES
-from headscope.measures.focal import FOCAL_EXCLUSIVENESS
-from headscope.runs.reduce import TOTAL
+from headscope.measures.columns import TOTAL
 
 Totals = Mapping[str, NDArray[np.float64]]
 
@@ -17,14 +16,13 @@ Totals = Mapping[str, NDArray[np.float64]]
 def add_measures(results: xr.Dataset) -> xr.Dataset:
     """The dataset with every measure per layer and head beside the totals it comes from."""
     totals = column_totals(results)
-    texts = {measure.name: measure for measure in MEASURES}
     return results.assign(
         {
             name: xr.DataArray(
                 values,
                 dims=("layer", "head"),
                 attrs={
-                    "long_name": (measure := texts[name.removesuffix("_expected")]).title,
+                    "long_name": (measure := MEASURES[name.removesuffix("_expected")]).title,
                     "units": measure.unit,
                     "definition": measure.definition,
                     "misleads": measure.misleads,
@@ -48,7 +46,7 @@ def head_table(results: xr.Dataset) -> pd.DataFrame:
 
 
 def layer_table(results: xr.Dataset) -> pd.DataFrame:
-    """A row per layer: the measures pooled over its heads, and its distinct focal tokens."""
+    """A row per layer: the measures pooled over its heads, and what they add up to."""
     totals = column_totals(results)
     heads = (totals["texts"] > 0).sum(axis=1)
     with np.errstate(invalid="ignore"):
@@ -81,12 +79,13 @@ def measure_columns(sums: Totals) -> dict[str, NDArray[np.float64]]:
 
 
 def layer_columns(sums: Totals) -> dict[str, NDArray[np.float64]]:
-    """The measures pooled over heads, the second axis of the sums, and distinct focal tokens."""
+    """The measures pooled over heads, the second axis of the sums, and layer totals."""
     pooled = {name: _sum_over_heads(values) for name, values in sums.items()}
     columns = measure_columns(pooled)
-    if FOCAL_EXCLUSIVENESS.name in columns:
-        heads = (sums["texts"] > 0).sum(axis=1)
-        columns["distinct_focal_tokens"] = columns[FOCAL_EXCLUSIVENESS.name] * heads
+    heads = (sums["texts"] > 0).sum(axis=1)
+    for measure in MEASURES:
+        if measure.layer_total is not None and measure.name in columns:
+            columns[measure.layer_total.name] = columns[measure.name] * heads
     return columns
 
 

@@ -1,18 +1,34 @@
 """Load a model: find it, read its weights, tap it, check the tap."""
 
 from pathlib import Path
+from typing import TypedDict
 
 import torch
 from safetensors import SafetensorError
+from torch import nn
 from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from headscope.errors import ModelError
+from headscope.models.check.probe import modality_of
 from headscope.models.loaded import LoadedModel
-from headscope.models.position_limit import max_tokens
-from headscope.models.probe import modality_of
 from headscope.models.quiet import quiet_loading
 from headscope.models.source import ModelSource, find_model
 from headscope.models.tokenizer import HeadscopeTokenizer
+
+
+def max_tokens(model: PreTrainedModel) -> int | None:
+    """The longest text in tokens, special ones included; None when the configuration has no limit.
+
+    Families that count positions from the padding id on (RoBERTa, MPNet) lose the entries up to
+    it: their tables of 514 hold 512 positions.
+    """
+    limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+            skipped = 0 if module.padding_idx is None else module.padding_idx + 1
+            return module.num_embeddings - skipped
+    return limit
+
 
 _DTYPES = {
     "float64": torch.float64,
@@ -22,6 +38,15 @@ _DTYPES = {
 }
 # What a base model has and a checkpoint may lack: nothing before the last attention uses it.
 _MAY_BE_MISSING = ("pooler", "masked_spec_embed")
+
+
+class LoadOptions(TypedDict, total=False):
+    """How a model is loaded, as keywords of whatever takes the name of a model."""
+
+    dtype: str
+    device: str
+    allow_pickle: bool
+    trust_remote_code: bool
 
 
 def load_model(

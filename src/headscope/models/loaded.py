@@ -1,6 +1,7 @@
 """A loaded model: its attention sites, and a forward pass that is overheard."""
 
 import copy
+import hashlib
 import inspect
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
@@ -10,21 +11,30 @@ from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PretrainedConfig, PreTrainedModel
 
 from headscope.errors import SettingsError, TapError
-from headscope.models.capture import LayerCapture, MassCapture
-from headscope.models.discover import discover_sites
+from headscope.models.check.discover import discover_sites
+from headscope.models.check.probe import Inputs, Modality, modality_of, padding_id, probe_of
+from headscope.models.check.self_check import SelfCheck, check_tap
 from headscope.models.linear_maps import make_quick, quick_linear_maps
-from headscope.models.probe import Inputs, Modality, modality_of, padding_id, probe_of
 from headscope.models.quiet import quiet_loading
-from headscope.models.self_check import SelfCheck, check_tap
-from headscope.models.site import AttentionSite
-from headscope.models.tap import AttentionCall, MassCall, choose_tap
+from headscope.models.site import AttentionSite, LayerCapture, MassCapture
+from headscope.models.taps import AttentionCall, MassCall, choose_tap
 from headscope.models.tokenizer import HeadscopeTokenizer
-from headscope.models.weights_hash import weights_hash
-from headscope.threads import on_threads
+from headscope.system.threads import on_threads
+
+
+def weights_hash(model: nn.Module) -> str:
+    """SHA-256 over name, dtype, shape and bytes of every entry of the state dict, in name order."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        flat = tensor.detach().cpu().contiguous().flatten()
+        digest.update(flat.view(torch.uint8).numpy())
+    return digest.hexdigest()
+
 
 OnLayer = Callable[[LayerCapture], None]
 OnMass = Callable[[MassCapture], None]

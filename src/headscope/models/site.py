@@ -1,7 +1,10 @@
-"""Attention sites: where in a model a head output is read."""
+"""Attention sites: where in a model a head output is read, and what is handed over there."""
 
 from dataclasses import dataclass
 from typing import Literal
+
+from jaxtyping import Float
+from torch import Tensor
 
 Tier = Literal["interface", "function-mode", "projection"]
 
@@ -22,4 +25,31 @@ class AttentionSite:
     causal: bool
     """Whether no query sees a later key, as measured on load."""
     tier: Tier
-    """How the head output is read: see `headscope.models.tap`."""
+    """How the head output is read: see `headscope.models.taps`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCapture:
+    """Head outputs and attention maps of one layer, for one batch.
+
+    Rows and columns of padding hold whatever the model computed there: mask them. In the `decoder`
+    and `cross` stacks of an encoder-decoder the queries are the shifted text, see
+    `LoadedModel.decoder_inputs`.
+    """
+
+    site: AttentionSite
+    head_output: Float[Tensor, "batch head query d_head"]
+    """Z = softmax(...) V, before the heads are joined. Often a transposed view: not contiguous."""
+    attention: Float[Tensor, "batch head query key"]
+    """A. Rows sum to 1 over real keys; to less in a model with attention sinks (gpt-oss): a sink is
+    no token and has no column here."""
+
+
+@dataclass(frozen=True, slots=True)
+class MassCapture:
+    """Head outputs of one layer and what each key received, for one batch: all that a run needs."""
+
+    site: AttentionSite
+    head_output: Float[Tensor, "batch head query d_head"]
+    mass: Float[Tensor, "batch head key"]
+    """s_j = sum over real queries i of A_ij."""

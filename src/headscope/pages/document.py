@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +13,15 @@ import jinja2
 from markupsafe import Markup
 
 from headscope.pages.bundle import script_of, style_of
-from headscope.pages.visible import visible
+
+_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+
+
+def visible(text: str) -> str:
+    """The text with controls, direction overrides and the like as ⟨U+202E⟩."""
+    return "".join(
+        f"⟨U+{ord(sign):04X}⟩" if unicodedata.category(sign) in _UNSEEN else sign for sign in text
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,7 @@ def make_page(
     *,
     title: str,
     styles: Sequence[str],
+    extra_style: str = "",
     script: str,
     data: object = None,
     values: Mapping[str, Any] | None = None,
@@ -44,7 +54,7 @@ def make_page(
     `data` is for the script. Only that very script may run, and it may ask nobody for anything
     unless the page `connects` to the server it came from. Figures need `inline_styles`.
     """
-    code, style = script_of(script), style_of(*styles)
+    code, style = script_of(script), style_of(*styles) + extra_style
     assert "</script" not in code, "the script would end there"
     allowed_style = "'unsafe-inline'" if inline_styles else f"'{_sha256(style)}'"
     policy = "; ".join(

@@ -5,14 +5,21 @@ number (they must be equal for a run to be resumed or merged) and those that tel
 """
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from headscope.errors import RunError, SettingsError, in_one_line
-from headscope.runs import manifest_json
 from headscope.runs.files import read_json, write_whole
-from headscope.runs.manifest_records import CorpusRecord, ModelRecord, SiteRecord
+from headscope.runs.records import (
+    CorpusRecord,
+    ModelRecord,
+    SiteRecord,
+    corpus_record,
+    model_record,
+    package_versions,
+)
 from headscope.settings import Settings
 
 __all__ = ["SCHEMA", "CorpusRecord", "Manifest", "ModelRecord", "SiteRecord", "differences"]
@@ -49,6 +56,15 @@ class Manifest:
         """The attention stacks of the model, in its own order."""
         return tuple(dict.fromkeys(site.stack for site in self.model.sites))
 
+    def stack_shape(self, stack: str) -> tuple[list[int], int]:
+        """The layer numbers of a stack, and the number of heads of its widest layer."""
+        sites = [site for site in self.model.sites if site.stack == stack]
+        return [site.layer for site in sites], max(site.heads for site in sites)
+
+    def reads_shifted(self, stack: str) -> bool:
+        """Whether a stack reads the window after a start token: decoders of encoder-decoders."""
+        return reads_shifted(self.stacks, stack)
+
     def write(self, folder: Path) -> None:
         """Put the manifest into a run folder."""
         values = asdict(self) | {"settings": self.settings.to_json()}
@@ -78,15 +94,23 @@ class Manifest:
         if not (isinstance(created, str) and isinstance(notes, dict) and isinstance(threads, int)):
             raise ValueError("created, notes or threads: of a wrong kind")
         return cls(
-            model=manifest_json.model_record(values["model"]),
-            corpus=manifest_json.corpus_record(values["corpus"]),
+            model=model_record(values["model"]),
+            corpus=corpus_record(values["corpus"]),
             settings=Settings.from_json(values["settings"]),
-            packages=manifest_json.packages(values["packages"]),
+            packages=package_versions(values["packages"]),
             created=created,
             threads=threads,
             schema=values["schema"],
             notes=notes,
         )
+
+
+def reads_shifted(stacks: Collection[str], stack: str) -> bool:
+    """Whether a stack of a model reads the window after a start token, one place to the right.
+
+    The decoder of an encoder-decoder does, in its own attention and in its queries across.
+    """
+    return "encoder" in stacks and stack in ("decoder", "cross")
 
 
 def _refuse_unreadable(path: Path, schema: object) -> None:

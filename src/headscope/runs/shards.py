@@ -1,8 +1,11 @@
 """Shards: the numbered pieces of a run's result, each written once, whole, with a checksum.
 
 A shard is three files: rows (`00000.parquet`), summed arrays (`00000.safetensors`), and a receipt
-(`00000.json`) with the SHA-256 of both and the texts that were left out. The receipt is written
+(`00000.json`) with the SHA-256 of both and the windows that were left out. The receipt is written
 last: a shard counts when its receipt is there and its files are those that the receipt names.
+
+Sums of symmetric matrices are stored as upper triangles in single precision: summed similarity is
+most of a shard, and shards are added up in double precision.
 """
 
 import io
@@ -23,6 +26,32 @@ from headscope.errors import RunError, in_one_line
 from headscope.runs.checked_tables import is_unchanged
 from headscope.runs.files import read_json, write_whole
 from headscope.runs.left_out import LeftOut
+
+
+def packed_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of matrices on the last two axes when only their upper triangles are kept.
+
+    Row after row, diagonal included, as one axis.
+    """
+    *others, n, _ = shape
+    return (*others, n * (n + 1) // 2)
+
+
+def unpack_triangle(packed: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The symmetric matrices whose upper triangles were packed."""
+    size = int((np.sqrt(8 * packed.shape[-1] + 1) - 1) / 2)
+    rows, columns = np.triu_indices(size)
+    matrices = np.zeros((*packed.shape[:-1], size, size))
+    matrices[..., rows, columns] = packed
+    matrices[..., columns, rows] = packed
+    return matrices
+
+
+def mirrored(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Matrices of which only the upper triangle was filled, made symmetric."""
+    upper = np.triu(matrices)
+    return upper + np.triu(matrices, 1).swapaxes(-1, -2)
+
 
 FILES = ("parquet", "safetensors")
 """The files of a shard, by their endings, beside the receipt."""

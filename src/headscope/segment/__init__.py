@@ -1,6 +1,6 @@
 """Segmenting: sentences from what attention heads write, topics from what comes of it."""
 
-from headscope.segment.boundary_scores import BoundaryScores
 from headscope.segment.segmenter import Segmenter
+from headscope.segment.sentences.boundary_scores import BoundaryScores
 
 __all__ = ["BoundaryScores", "Segmenter"]

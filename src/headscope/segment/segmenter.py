@@ -1,7 +1,7 @@
 """The segmenter: sentences from what attention heads write, topics from what comes of it."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, get_args, overload
 
@@ -10,18 +10,61 @@ import pandas as pd
 from headscope.errors import SettingsError
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
-from headscope.segment.boundary_scores import BoundaryScores, score_texts
-from headscope.segment.decode import CutRules, decode
-from headscope.segment.explain import explain_boundaries
-from headscope.segment.fit import fit_weights
-from headscope.segment.fit_net import TrainingSettings
-from headscope.segment.mode import MODES, Mode, checked_mode, choose_mode
-from headscope.segment.stream import stream_segments
-from headscope.segment.topics import TopicSettings, sentence_topics
-from headscope.segment.weights import SegmenterWeights, find_weights
-from headscope.segment.window_batches import text_tokenizer
+from headscope.segment.reading.window_batches import text_tokenizer
+from headscope.segment.sentences.boundary_scores import BoundaryScores, score_texts
+from headscope.segment.sentences.decode import CutRules, decode
+from headscope.segment.sentences.explain import explain_boundaries
+from headscope.segment.sentences.mode import MODES, Mode, checked_mode, choose_mode
+from headscope.segment.sentences.weights import SegmenterWeights, find_weights
+from headscope.segment.topics.topics import TopicSettings, sentence_topics
+from headscope.segment.training.fit import fit_weights
+from headscope.segment.training.fit_net import TrainingSettings
 from headscope.text.document import Document
 from headscope.text.sentences import split_sentences
+
+BLOCK_CHARACTERS = 50_000
+"""So much of the text is segmented at once."""
+TOPIC_BLOCK_CHARACTERS = 200_000
+CONTEXT_CHARACTERS = 600
+"""So much of what was given out is read again as context of what follows: more than a margin."""
+LOOK_AHEAD_CHARACTERS = 2_000
+"""A boundary is certain when so much of the text behind it is known."""
+LONGEST_SEGMENT = 1_000_000
+"""A segment that is longer is given out in parts: memory must end somewhere."""
+
+NextSpans = Callable[[str, str], list[tuple[int, int]]]
+"""The spans of a text (second) that follows another one (first)."""
+
+
+def stream_segments(
+    next_spans: NextSpans, pieces: Iterable[str], *, by_topic: bool = False
+) -> Iterator[str]:
+    """The segments of the text that the pieces make up, each as soon as it is certain."""
+    block = TOPIC_BLOCK_CHARACTERS if by_topic else BLOCK_CHARACTERS
+    before, waiting, wanted = "", "", block
+    for piece in pieces:
+        waiting += piece
+        while len(waiting) >= wanted:
+            cut = _certain(next_spans(before, waiting[:wanted]), wanted)
+            if not cut:
+                if wanted < LONGEST_SEGMENT:
+                    wanted *= 2  # no boundary in all of that: look at more
+                    continue
+                cut = [wanted]
+            start = 0
+            for end in cut:
+                yield waiting[start:end]
+                start = end
+            before = (before + waiting[:start])[-CONTEXT_CHARACTERS:]
+            waiting, wanted = waiting[start:], block
+    for start, end in next_spans(before, waiting):
+        yield waiting[start:end]
+
+
+def _certain(spans: list[tuple[int, int]], length: int) -> list[int]:
+    """The ends of the segments behind which enough is known."""
+    return [end for _, end in spans if end <= length - LOOK_AHEAD_CHARACTERS]
+
 
 By = Literal["sentence", "topic"]
 Span = tuple[int, int]

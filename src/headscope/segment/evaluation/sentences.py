@@ -9,23 +9,25 @@ import numpy as np
 import pandas as pd
 
 from headscope.errors import CorpusError
-from headscope.segment.bare_text import bare_text
 from headscope.segment.evaluation.baselines import (
     even_places,
     punctuation_split,
     random_places,
+    visible_places,
+    visible_starts,
+    word_boundaries,
     words_from,
 )
-from headscope.segment.evaluation.peers import installed_peers
-from headscope.segment.evaluation.visible import visible_places, visible_starts, word_boundaries
-from headscope.segment.metrics import (
+from headscope.segment.evaluation.metrics import (
     BoundaryCounts,
     boundary_similarity,
     count_boundaries,
     pk,
     window_diff,
 )
+from headscope.segment.evaluation.peers import installed_peers
 from headscope.segment.segmenter import Segmenter
+from headscope.segment.training.bare_text import bare_text
 from headscope.text.document import Document
 
 Condition = Literal["as written", "one line", "bare"]

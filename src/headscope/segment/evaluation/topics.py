@@ -11,7 +11,7 @@ import pandas as pd
 from headscope.errors import CorpusError
 from headscope.segment.evaluation.baselines import even_places, random_places
 from headscope.segment.evaluation.c99 import c99
-from headscope.segment.metrics import (
+from headscope.segment.evaluation.metrics import (
     BoundaryCounts,
     boundaries_at,
     boundary_similarity,

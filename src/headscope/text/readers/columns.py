@@ -2,11 +2,19 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from headscope.errors import CorpusError, in_one_line
 from headscope.text.document import Document
 from headscope.text.readers.source_file import MAX_TEXT_BYTES
+
+
+class ColumnOptions(TypedDict, total=False):
+    """Columns as keywords of `analyze`."""
+
+    text_column: str
+    id_column: str | None
+    label_column: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +26,11 @@ class Columns:
     """None: documents are called after the source and the number of their row, from 1."""
     label: str | None = None
     """None: documents have no label."""
+
+    @classmethod
+    def of(cls, **options: Unpack[ColumnOptions]) -> "Columns":
+        """The columns that keywords name; what is not named has its default."""
+        return cls(**{name.removesuffix("_column"): value for name, value in options.items()})  # type: ignore[arg-type]
 
     def names(self) -> list[str]:
         """The columns asked for, each once."""

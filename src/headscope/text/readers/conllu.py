@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from headscope.errors import CorpusError
 from headscope.text.document import Document, Word
+from headscope.text.readers.columns import Columns
+from headscope.text.readers.reader import Reader
 from headscope.text.readers.source_file import SourceFile
 
 _N_FIELDS = 10
@@ -33,13 +35,14 @@ class _Sentence:
     """The last word of the multiword token that is being read."""
 
 
-def read_conllu(source: SourceFile, label_key: str | None = None) -> Iterator[Document]:
+def read_conllu(source: SourceFile, columns: Columns | None = None) -> Iterator[Document]:
     """The documents of a .conllu file, in order; a file without `# newdoc` is one document.
 
-    The label is the comment `# genre = ...` (or `# meta::genre`; `label_key` names another one) of
-    the document's first sentence, otherwise the part of the document's id before its first "-",
+    The label is the comment `# genre = ...` (or `# meta::genre`; `columns.label` names another one)
+    of the document's first sentence, otherwise the part of the document's id before its first "-",
     where treebanks like EWT keep the domain.
     """
+    label_key = columns.label if columns is not None else None
     building: _DocumentBuilder | None = None
     for number, sentence in enumerate(_sentences(source), start=1):
         if building is None or _is_new(sentence, "newdoc"):
@@ -190,3 +193,11 @@ def _is_new(sentence: _Sentence, what: str) -> bool:
 
 def _unless_empty(value: str) -> str | None:
     return None if value == "_" else value
+
+
+CONLLU = Reader(
+    name="conllu",
+    endings=(".conllu",),
+    read=read_conllu,
+    holds="documents with gold sentences, words and lemmas",
+)

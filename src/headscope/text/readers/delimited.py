@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from headscope.errors import CorpusError
 from headscope.text.document import Document
 from headscope.text.readers.columns import Columns
+from headscope.text.readers.reader import Reader
 from headscope.text.readers.source_file import MAX_TEXT_BYTES, SourceFile
 
 
@@ -42,3 +43,11 @@ def read_delimited(source: SourceFile, columns: Columns) -> Iterator[Document]:
         raise CorpusError(
             f"{source.name} line {rows.line_num}: {error}; check the quotes in that row"
         ) from None
+
+
+DELIMITED = Reader(
+    name="delimited",
+    endings=(".csv", ".tsv"),
+    read=read_delimited,
+    holds="a row is a document",
+)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from headscope.errors import CorpusError
 from headscope.text.document import Document
 from headscope.text.readers.columns import Columns
+from headscope.text.readers.reader import Reader
 from headscope.text.readers.source_file import SourceFile
 
 
@@ -22,3 +23,6 @@ def read_jsonl(source: SourceFile, columns: Columns) -> Iterator[Document]:
         if not isinstance(row, dict):
             raise CorpusError(f"{where} is no JSON object; write one object a line")
         yield columns.document(row, where=where, default_id=f"{source.name}:{number}")
+
+
+JSONL = Reader(name="jsonl", endings=(".jsonl",), read=read_jsonl, holds="a line is a document")

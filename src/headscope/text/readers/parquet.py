@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from headscope.errors import CorpusError
 from headscope.text.document import Document
 from headscope.text.readers.columns import Columns
+from headscope.text.readers.reader import Reader
 from headscope.text.readers.source_file import SourceFile, refuse_damage
 
 _ROWS_AT_ONCE = 256
@@ -75,3 +76,8 @@ def _seekable(source: SourceFile) -> IO[bytes]:
         copy.seek(0)
         on_error.pop_all()  # the caller closes it
         return copy
+
+
+PARQUET = Reader(
+    name="parquet", endings=(".parquet",), read=read_parquet, holds="a row is a document"
+)

@@ -1,0 +1,1 @@
+"""What the numbers of a run say: intervals, claims, roles, stability. No torch in here."""

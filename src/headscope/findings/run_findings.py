@@ -1,0 +1,136 @@
+"""What is found in a run, read from its folder when it is asked for."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import Literal
+
+import pandas as pd
+import xarray as xr
+
+from headscope.errors import RunError
+from headscope.findings.claims import Evidence, Verdict
+from headscope.findings.claims.judge import evidence_of, judge
+from headscope.findings.resampling.window_table import WindowTable, read_window_table
+from headscope.findings.roles import assign_roles
+from headscope.findings.stability import Domain, StabilityResult, stability
+from headscope.findings.sweep import sweep_table
+from headscope.measures import measured_columns
+from headscope.measures.tables import head_table, layer_table
+from headscope.runs.checked_tables import refuse_unreadable
+from headscope.runs.folder import RunFolder
+from headscope.runs.results import read_results
+
+
+class RunFindings:
+    """The tables, roles and verdicts of a run."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+        self.manifest = folder.manifest
+
+    @cached_property
+    def stacks(self) -> dict[str, xr.Dataset]:
+        """The reduced arrays of each attention stack."""
+        return {stack: read_results(self.folder.path, stack) for stack in self.manifest.stacks}
+
+    @property
+    def arrays(self) -> xr.Dataset:
+        """The arrays of all stacks; several stacks make a leading dim `stack`."""
+        if len(self.stacks) == 1:
+            return next(iter(self.stacks.values()))
+        return xr.concat(
+            list(self.stacks.values()),
+            dim=pd.Index(list(self.stacks), name="stack"),
+            join="outer",
+            combine_attrs="drop_conflicts",
+        )
+
+    @cached_property
+    def heads(self) -> pd.DataFrame:
+        """A row per stack, layer and head, a column per measure."""
+        return self._table(head_table)
+
+    @cached_property
+    def layers(self) -> pd.DataFrame:
+        """A row per stack and layer: the measures pooled over its heads."""
+        return self._table(layer_table)
+
+    @cached_property
+    def untrained(self) -> list["RunFindings"]:
+        """The findings of the untrained model over some of the same windows, one for each seed."""
+        return [RunFindings(null) for null in self.folder.nulls]
+
+    @cached_property
+    def roles(self) -> pd.DataFrame:
+        """The role of every head, with the evidence: stack, layer, head, role, evidence."""
+        return self.roles_of(self.heads)
+
+    def roles_of(self, heads: pd.DataFrame) -> pd.DataFrame:
+        """The roles of the heads in a table like `heads`, against the untrained model."""
+        nulls = [null.heads for null in self.untrained]
+        return assign_roles(heads, pd.concat(nulls, ignore_index=True) if nulls else None)
+
+    def evidence(self, seed: int = 0) -> dict[str, Evidence]:
+        """What claims are judged on, for each stack: the run and its nulls, resampled."""
+        columns = measured_columns()
+        return {
+            stack: evidence_of(
+                stack,
+                self.window_table(stack, columns),
+                [null.window_table(stack, columns) for null in self.untrained],
+                dataset,
+                seed,
+            )
+            for stack, dataset in self.stacks.items()
+        }
+
+    def claims(self, seed: int = 0) -> list[Verdict]:
+        """The verdict on each claim of the paper, for each stack."""
+        return [verdict for evidence in self.evidence(seed).values() for verdict in judge(evidence)]
+
+    def window_table(self, stack: str, columns: Sequence[str]) -> WindowTable:
+        """Columns of the rows as arrays of window, layer and head."""
+        with self.refusing_unreadable():
+            folder = self.folder
+            return read_window_table(self.manifest, folder.rows(), folder.windows(), stack, columns)
+
+    def sweep(self, *, per: Literal["layer", "head"] = "layer") -> pd.DataFrame:
+        """How the measures move with pair rule and attention threshold: a row per threshold."""
+        return sweep_table(self.stacks, per=per)
+
+    def stability(
+        self,
+        *,
+        subset: int = 5000,
+        subsets: int | None = None,
+        by: Domain = "label",
+        splits: int = 100,
+        seed: int = 0,
+    ) -> StabilityResult:
+        """Whether heads measure the same, and keep their roles, over other windows."""
+        if self.folder.shards_done < self.manifest.shards:
+            raise RunError(
+                f"{self.folder.path} is not finished; run the same analyze command again to "
+                "finish it"
+            )
+        with self.refusing_unreadable():
+            return stability(
+                self.folder.rows(),
+                self.folder.windows(),
+                subset=subset,
+                subsets=subsets,
+                by=by,
+                splits=splits,
+                seed=seed,
+                roles_of=self.roles_of,
+            )
+
+    def refusing_unreadable(self) -> AbstractContextManager[None]:
+        """Errors of Arrow while open become a RunError that names the run."""
+        return refuse_unreadable(f"a table of {self.folder.path}")
+
+    def _table(self, table: Callable[[xr.Dataset], pd.DataFrame]) -> pd.DataFrame:
+        parts = [table(dataset).assign(stack=stack) for stack, dataset in self.stacks.items()]
+        whole = pd.concat(parts, ignore_index=True)
+        return whole[["stack", *whole.columns.drop("stack")]]

@@ -1,0 +1,240 @@
+"""All statistics of the layers of a stack over one batch of windows, by compiled code on the CPU.
+
+Short windows: the products of a few windows at a time, each matrix measured while it is in cache.
+Long windows: head by head in tiles of rows, twice where need be, so that no whole matrix is ever
+held.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headscope.kernels.cpu.head_tiles import measure_heads
+from headscope.kernels.cpu.jit import measure_heads as compiled
+from headscope.kernels.cpu.jit.layout import Layer, Outputs, Scratch, Task, Tokens, new_scratch
+from headscope.kernels.cpu.jit.measure_heads import measure_tokens
+from headscope.kernels.cpu.jit.products import Products, even_bands
+from headscope.kernels.cpu.pass_inputs import (
+    empty_layer,
+    empty_outputs,
+    texts_of,
+    tokens_of,
+    with_position_sums,
+)
+from headscope.kernels.cpu.table_rows import HeadTables
+from headscope.kernels.similarity import comparable
+from headscope.kernels.similarity_sums import (
+    into_bins,
+    mean_part_by_position,
+    position_bins,
+    sum_products_around_boundaries,
+    sum_products_by_position,
+)
+from headscope.kernels.statistics import LayerStatistics, StackStatistics
+from headscope.kernels.token_rows import count_kinds
+from headscope.kernels.window_batch import WindowBatch
+from headscope.settings import Settings, SimilarityVariant
+from headscope.system.memory import Buffers
+
+
+def products_of(
+    vectors: Float[Tensor, "batch head token d_head"], buffer: Float[Tensor, " number"]
+) -> Products:
+    """All products of what heads wrote for the same text, on and above the diagonal.
+
+    They are written to `buffer`.
+    """
+    n_windows, heads, n, _ = vectors.shape
+    rows = even_bands(n)
+    # One text at a time, or one head of all texts: then no operand has to be copied first.
+    heads_first = rows == n and heads < n_windows
+    end = 0
+    for operand in vectors.transpose(0, 1) if heads_first else vectors:
+        for row in range(0, n, rows):
+            one, other = operand[:, row : row + rows], operand[:, row:]
+            begin, end = end, end + one.shape[0] * one.shape[1] * other.shape[1]
+            out = buffer[begin:end].view(*one.shape[:2], other.shape[1])
+            torch.bmm(one, other.mT, out=out)
+    return Products(buffer[:end].numpy(), n_windows, heads, n, rows, heads_first)
+
+
+TILE_NUMBERS = 1 << 20
+"""Products of texts held at once: 4 MB in float32, which caches of common machines take."""
+
+
+def fused_statistics(
+    head_output: Float[Tensor, "batch head token d_head"],
+    mass: Float[Tensor, "batch head key"],
+    batch: WindowBatch,
+    *,
+    causal: bool,
+    settings: Settings,
+) -> LayerStatistics:
+    """What `vectorised_statistics` gives, in one pass over each matrix of similarities."""
+    dtype = torch.float64 if head_output.dtype == torch.float64 else torch.float32
+    measurement = FusedMeasurement(batch, settings, [head_output.shape[1]], dtype, Buffers())
+    measurement.add(head_output, mass, causal=causal)
+    alone = measurement.statistics()
+    return LayerStatistics(alone.rows, alone.sums[0], alone.sweep)
+
+
+class FusedMeasurement:
+    """Measures layers as they come, and gives all statistics at the end.
+
+    What belongs to the texts alone is made once for all layers. What is kept of layers has its
+    place before the model runs: made in between, it would come to lie where large activations were,
+    and these would need new memory in every layer.
+    """
+
+    def __init__(
+        self,
+        batch: WindowBatch,
+        settings: Settings,
+        heads: Sequence[int],
+        dtype: torch.dtype,
+        buffers: Buffers,
+    ) -> None:
+        """Expect layers of so many heads each, whose vectors are measured in that precision.
+
+        Sums by position are in `buffers`: what is to outlast the next measurement must be copied.
+        """
+        self._batch = batch
+        self._settings = settings
+        self._texts = texts_of(batch, settings)
+        self._tokens: dict[tuple[bool, torch.dtype], Tokens] = {}
+        self._scratch: Scratch | None = None
+        self._buffers = buffers
+        self._outputs = [empty_outputs(self._texts, number, dtype, settings) for number in heads]
+        bins, variants = position_bins(settings.window_tokens), len(settings.variants)
+        numbers = buffers.numbers("position sums", sum(heads) * variants * bins * bins, dtype)
+        self._position_sums = numbers.view(-1, variants, bins, bins).split_with_sizes(list(heads))
+        self._added = 0
+
+    def add(
+        self,
+        head_output: Float[Tensor, "batch head token d_head"],
+        mass: Float[Tensor, "batch head key"],
+        *,
+        causal: bool,
+    ) -> None:
+        """Measure a layer."""
+        settings = self._settings
+        vectors = head_output.float() if head_output.dtype != torch.float64 else head_output
+        layer = empty_layer(vectors, mass, settings)
+        outputs = with_position_sums(self._outputs[self._added], layer)
+        self._measure_tokens(vectors, mass, causal, layer, outputs)
+        compared = comparable(vectors, settings.similarity, self._batch.counted)
+
+        def sum_without_products(heads: slice) -> Tensor:
+            around = sum_products_around_boundaries(compared[:, heads], self._batch)
+            outputs.aligned_sums[heads] = around.numpy()
+            return _position_sums(vectors, heads, outputs, layer, self._batch, settings)
+
+        if _fits(vectors):
+            self._measure_short_windows(compared, layer, outputs)
+            position_sums = _position_sums(
+                vectors, slice(None), outputs, layer, self._batch, settings
+            )
+        else:
+            position_sums = measure_heads(
+                compared, self._texts, layer, outputs, sum_without_products
+            )
+        self._position_sums[self._added].copy_(position_sums)
+        self._added += 1
+
+    def statistics(self) -> StackStatistics:
+        """The statistics of the layers, in the order in which they came: all that were expected."""
+        tables = HeadTables.of(self._batch, self._outputs)
+        by_rule = tables.by_rule()
+        rows = tables.rows(by_rule)
+        sweep: dict[str, Tensor] = {}
+        if not self._settings.minimal:
+            for axis, columns in (
+                ("pair_rule", by_rule),
+                ("attention_threshold", tables.by_threshold()),
+            ):
+                sweep |= {f"{axis}/{name}": values[..., 1:] for name, values in columns.items()}
+        focal_kinds = count_kinds(rows["focal_kind"]).split_with_sizes(tables.heads)
+        sums = [
+            self._sums(outputs) | {"similarity_sum": by_position, "focal_kinds": kinds}
+            for outputs, by_position, kinds in zip(
+                self._outputs, self._position_sums, focal_kinds, strict=True
+            )
+        ]
+        return StackStatistics(rows, sweep, sums)
+
+    def _measure_tokens(
+        self,
+        vectors: Float[Tensor, "batch head token d_head"],
+        mass: Float[Tensor, "batch head key"],
+        causal: bool,
+        layer: Layer,
+        outputs: Outputs,
+    ) -> None:
+        key = causal, mass.dtype
+        if key not in self._tokens:
+            self._tokens[key] = tokens_of(self._batch, mass.dtype, causal, self._settings)
+        # As the model wrote them: the heads of a token lie side by side.
+        by_token = vectors.transpose(1, 2).contiguous().numpy()
+        measure_tokens(by_token, mass.contiguous().numpy(), self._tokens[key], layer, outputs)
+
+    def _measure_short_windows(
+        self, vectors: Float[Tensor, "batch head token d_head"], layer: Layer, outputs: Outputs
+    ) -> None:
+        """Run the compiled pass over the products of a few texts at a time."""
+        n_windows, heads, n, _ = vectors.shape
+        if self._scratch is None:
+            self._scratch = new_scratch(self._texts, layer)
+        task = Task(self._texts, layer, outputs, self._scratch)
+        together = min(n_windows, TILE_NUMBERS // (heads * n * n))
+        buffer = self._buffers.numbers("products", together * heads * n * n, vectors.dtype)
+        for first in range(0, n_windows, together):
+            products = products_of(vectors[first : first + together], buffer)
+            compiled.measure_short_windows(products, first, task)
+
+    def _sums(self, outputs: Outputs) -> dict[str, Tensor]:
+        sums = {
+            "aligned_sum": outputs.aligned_sums,
+            "distance_histogram": outputs.distances,
+            "element_kinds": outputs.element_kinds,
+            "same_sentence_permuted": outputs.permuted_sentences,
+            "repetition_permuted": outputs.permuted_tokens,
+        }
+        if self._settings.profiles:
+            sums["similarity_by_distance"] = outputs.by_distance
+            sums["within_by_distance"] = outputs.within_by_distance
+        return {name: torch.from_numpy(values).double() for name, values in sums.items()}
+
+
+def _fits(vectors: Float[Tensor, "batch head token d_head"]) -> bool:
+    """Whether all products of a text may be held at once."""
+    _, heads, n, _ = vectors.shape
+    return heads * n * n <= TILE_NUMBERS
+
+
+def _position_sums(
+    vectors: Float[Tensor, "batch head token d_head"],
+    heads: slice,
+    outputs: Outputs,
+    layer: Layer,
+    batch: WindowBatch,
+    settings: Settings,
+) -> Float[Tensor, "some_heads variant position position"]:
+    """The sums by position of some heads: what the pass made on its way, the rest by products."""
+    vectors, n, window = vectors[:, heads], vectors.shape[2], settings.window_tokens
+    own = torch.from_numpy(outputs.own_sums)[heads, :, :n]
+    made = {}
+    if layer.sum_own:
+        made[settings.similarity] = into_bins(own, window)
+    if layer.sum_scaled:
+        other: SimilarityVariant = "raw" if settings.similarity == "cosine" else "cosine"
+        made[other] = into_bins(torch.from_numpy(outputs.scaled_sums)[heads, :, :n], window)
+    if layer.sum_own and settings.similarity == "raw" and "centred" in settings.variants:
+        made["centred"] = into_bins(own - mean_part_by_position(vectors, batch.counted), window)
+    for variant in settings.variants:
+        if variant not in made:
+            compared = comparable(vectors, variant, batch.counted)
+            made[variant] = sum_products_by_position(compared, batch.counted, window)
+    return torch.stack([made[variant] for variant in settings.variants], dim=1)

@@ -1,0 +1,111 @@
+"""A batch of windows as one stack reads it, with all that does not depend on a head."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from headscope.kernels.cpu.jit.loops import count_by_distance
+
+GROUPS = ("sentence", "token", "word", "lemma")
+"""The ways in which two tokens of a text may belong together."""
+
+SENTENCE, TOKEN, WORD, LEMMA = range(len(GROUPS))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLabels:
+    """The labels of the tokens of a padded batch."""
+
+    real: Bool[Tensor, "batch token"]
+    """True for tokens, False for padding."""
+    special: Bool[Tensor, "batch token"]
+    """[CLS], [SEP], <s>, BOS and the like."""
+    separator: Bool[Tensor, "batch token"]
+    """Tokens that end a sentence: . ! ? and their full-width forms."""
+    token_ids: Int[Tensor, "batch token"]
+    kinds: Int[Tensor, "batch token"]
+    """The `TokenKind` of each token."""
+    groups: Int[Tensor, "group batch token"]
+    """For each of `GROUPS` an id: two tokens belong together where it is equal and not negative."""
+
+    def counted(self, special_tokens: bool) -> Bool[Tensor, "batch token"]:
+        """The tokens that may form pairs."""
+        return self.real if special_tokens else self.real & ~self.special
+
+
+def together(
+    groups: Int[Tensor, "group batch token"],
+) -> Bool[Tensor, "group batch token token"]:
+    """Whether two tokens belong together, in each way."""
+    return (groups[..., :, None] == groups[..., None, :]) & (groups >= 0)[..., :, None]
+
+
+@dataclass(frozen=True, slots=True)
+class PairBaseline:
+    """How the pairs of each text are spread over distance, whatever a head does.
+
+    This is what a head's pairs are compared with: near tokens share a sentence anyway, so a rate
+    means something only against the rate of all pairs of the same text at the same distance.
+    """
+
+    pairs: Float[Tensor, "batch distance"]
+    """Number of pairs of counted tokens at each distance."""
+    rates: Float[Tensor, "group batch distance"]
+    """Share of those that belong together, in each way; zero where there are no pairs."""
+
+    @property
+    def mean_distance(self) -> Float[Tensor, " batch"]:
+        """Mean distance of all pairs of a text: what blind choice gives; 0 without pairs."""
+        distances = torch.arange(self.pairs.shape[1], device=self.pairs.device)
+        return (self.pairs * distances).sum(-1) / self.pairs.sum(-1).clamp_min(1)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowBatch:
+    """The texts of a batch as a stack of attention reads them.
+
+    `queries` labels the tokens that the heads write for, `keys` those that they read; the two
+    differ in cross attention only.
+    """
+
+    queries: TokenLabels
+    keys: TokenLabels
+    counted: Bool[Tensor, "batch token"]
+    """The query tokens that may form pairs."""
+    baseline: PairBaseline
+    first: Int[Tensor, "batch token"]
+    """For each token the place of the first occurrence of the same token in its text."""
+    permuted_sentences: Int[Tensor, "batch token permutation"]
+    """Sentence ids in random order of the sentences, lengths kept; -1 outside."""
+    permuted_tokens: Int[Tensor, "batch token permutation"]
+    """Token identities dealt out anew within classes of equal frequency; -1 outside."""
+
+    @property
+    def cross(self) -> bool:
+        """Whether the tokens read are others than those written for."""
+        return self.queries is not self.keys
+
+
+def pair_baseline(labels: TokenLabels, counted: Bool[Tensor, "batch token"]) -> PairBaseline:
+    """All pairs of each text by distance, with the rates that distance alone explains."""
+    pairs, together = np.zeros(counted.shape), np.zeros(labels.groups.shape)
+    groups = labels.groups.contiguous().cpu().numpy()
+    count_by_distance(counted.contiguous().cpu().numpy(), groups, pairs, together)
+    return PairBaseline(
+        pairs=torch.from_numpy(pairs).to(counted.device),
+        rates=torch.from_numpy(together / np.maximum(pairs, 1)).to(counted.device),
+    )
+
+
+def first_occurrence(token_ids: Int[Tensor, "batch token"]) -> Int[Tensor, "batch token"]:
+    """For each token the first place in its text with the same token."""
+    # Equal tokens come to lie side by side, in the order of their places.
+    ordered, places = token_ids.sort(dim=-1, stable=True)
+    begins = torch.ones_like(ordered, dtype=torch.bool)
+    begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    index = torch.arange(ordered.shape[1], device=ordered.device)
+    begin_of = torch.where(begins, index, 0).cummax(dim=-1).values
+    return torch.empty_like(places).scatter_(1, places, places.gather(1, begin_of))

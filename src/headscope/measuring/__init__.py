@@ -1,0 +1,1 @@
+"""Windows, labels, batches, shards, and their reduction. No findings and no pages in here."""

@@ -1,0 +1,239 @@
+"""One batch of windows through the model, into the shard that is being built.
+
+All of a batch is kept or nothing. A window for which the model writes NaN or infinity is left out,
+and the others are measured without it. A batch that does not fit into memory is halved until it
+does; a window that does not fit alone is left out.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.kernels.similarity_sums import count_around_boundaries, count_by_position
+from headscope.kernels.statistics import KINDS, StackMeasurement
+from headscope.kernels.token_rows import all_finite
+from headscope.kernels.vectorised import VectorisedMeasurement
+from headscope.kernels.window_batch import SENTENCE, TokenLabels, WindowBatch
+from headscope.measuring.labels import label_tokens, shifted_right, window_batch
+from headscope.measuring.shard_builder import ShardBuilder
+from headscope.models.loaded import LoadedModel
+from headscope.models.site import AttentionSite, MassCapture
+from headscope.runs.left_out import LeftOut, LeftOutKind
+from headscope.settings import Settings
+from headscope.system.memory import Buffers
+from headscope.system.timing import timed
+from headscope.text.windows import Window
+
+
+def batches(windows: Sequence[Window], *, max_tokens: int, workers: int = 1) -> list[list[int]]:
+    """Groups of indices into `windows`: each window in one group, the longest windows first.
+
+    A group is padded to its own longest window, and with that padding has at most `max_tokens`
+    tokens. A window longer than that is a group by itself. Equal windows keep their order. For so
+    many `workers`, groups are made small enough that all get as many, where there are so many
+    windows.
+    """
+    if workers > 1 and windows:
+        total = sum(window.n_tokens for window in windows)
+        each = math.ceil(total / (workers * max_tokens))
+        max_tokens = min(max_tokens, math.ceil(total / (workers * each)))
+    by_length = sorted(range(len(windows)), key=lambda index: -windows[index].n_tokens)
+    groups: list[list[int]] = []
+    for index in by_length:
+        if groups and (len(groups[-1]) + 1) * windows[groups[-1][0]].n_tokens <= max_tokens:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+_WORDS = ("can't allocate memory", "not enough memory", "bad_alloc", "out of memory")
+"""torch on CPUs (Linux, Windows), C++ beneath any library, other devices."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """True for errors after which the same work in smaller pieces may succeed."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(word in str(error) for word in _WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What came of taking a batch through the model."""
+
+    readings: dict[str, WindowBatch]
+    """The batch as each stack reads it."""
+    measurements: dict[str, StackMeasurement]
+    """Of each stack."""
+    unmeasurable: dict[int, str]
+    """Why windows cannot be measured, by place."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchMeasurement:
+    """Measures batches of the windows of a shard, one after the other."""
+
+    model: LoadedModel
+    windows: Sequence[Window]
+    """Of the shard."""
+    settings: Settings
+    sites: Sequence[AttentionSite]
+    builder: ShardBuilder
+    _buffers: defaultdict[str, Buffers] = field(default_factory=lambda: defaultdict(Buffers))
+    """Of each stack, from batch to batch."""
+
+    def measure(self, places: Sequence[int]) -> None:
+        """Put the windows at some places of the shard into the builder, or leave them out."""
+        try:
+            attempt = self._attempt(places)
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            attempt = None
+        # Only here is a failed attempt over: its error held on to whatever had been allocated.
+        if attempt is None:
+            self._measure_in_halves(places)
+            return
+        for place, reason in attempt.unmeasurable.items():
+            self._leave_out(place, "not finite", reason)
+        if not attempt.unmeasurable:
+            with timed("building shards"):
+                self._keep(attempt, places)
+        elif rest := [place for place in places if place not in attempt.unmeasurable]:
+            self.measure(rest)
+
+    def _measure_in_halves(self, places: Sequence[int]) -> None:
+        if len(places) == 1:
+            tokens = self.windows[places[0]].n_tokens
+            self._leave_out(places[0], "memory", f"memory does not suffice for its {tokens} tokens")
+            return
+        middle = len(places) // 2
+        self.measure(places[:middle])
+        self.measure(places[middle:])
+
+    def _leave_out(self, place: int, kind: LeftOutKind, reason: str) -> None:
+        text = self.builder.first_window + place
+        self.builder.leave_out(place, LeftOut(text, self.windows[place].document, kind, reason))
+
+    def _attempt(self, places: Sequence[int]) -> _Attempt:
+        with timed("labelling tokens"):
+            labels = label_tokens([self.windows[place] for place in places], self.model.device)
+            numbers = self.builder.first_window + np.asarray(places, dtype=np.int64)
+            readings = {
+                stack: stack_reading(self.model, stack, labels, self.settings, numbers)
+                for stack in dict.fromkeys(site.stack for site in self.sites)
+            }
+            measurements = {
+                stack: stack_measurement(
+                    reading,
+                    self.settings,
+                    [site.heads for site in self._sites_of(stack)],
+                    self.model.dtype,
+                    self._buffers[stack],
+                )
+                for stack, reading in readings.items()
+            }
+        attempt = _Attempt(readings, measurements, unmeasurable={})
+
+        def on_layer(capture: MassCapture) -> None:
+            site, reading = capture.site, readings[capture.site.stack]
+            finite = all_finite(capture.head_output, reading)
+            for index in (~finite).nonzero().flatten().tolist():
+                reason = f"layer {site.layer} ({site.stack}) writes NaN or infinity"
+                attempt.unmeasurable.setdefault(places[index], reason)
+            if attempt.unmeasurable:
+                return  # the rest of this pass only looks for more of them
+            with timed("measuring heads"):
+                measurements[site.stack].add(capture.head_output, capture.mass, causal=site.causal)
+
+        with timed("running the model"):
+            self.model.forward_mass(labels.token_ids, labels.real, on_layer, sites=self.sites)
+        return attempt
+
+    def _keep(self, attempt: _Attempt, places: Sequence[int]) -> None:
+        for stack, reading in attempt.readings.items():
+            for name, summed in _arrays(_text_sums(reading, self.settings)).items():
+                self.builder.add_array(stack, name, summed)
+        at = np.asarray(places, dtype=np.int64)
+        for stack, measurement in attempt.measurements.items():
+            statistics = measurement.statistics()
+            self.builder.add_rows(stack, at, _arrays(statistics.rows))
+            self.builder.add_sweep(stack, at, _arrays(statistics.sweep))
+            for site, sums in zip(self._sites_of(stack), statistics.sums, strict=True):
+                for name, summed in _arrays(sums).items():
+                    self.builder.add_array(stack, name, summed, layer=site.layer)
+
+    def _sites_of(self, stack: str) -> list[AttentionSite]:
+        """The sites of a stack, in the order in which the model comes to them."""
+        return [site for site in self.sites if site.stack == stack]
+
+
+def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, NDArray[Any]]:
+    return {name: values.cpu().numpy() for name, values in tensors.items()}
+
+
+def stack_measurement(
+    batch: WindowBatch,
+    settings: Settings,
+    heads: Sequence[int],
+    dtype: torch.dtype,
+    buffers: Buffers,
+) -> StackMeasurement:
+    """On the CPU one pass over each head's matrix while it is in cache; elsewhere by torch.
+
+    Args:
+        batch: The windows as the stack reads them.
+        settings: How they are measured.
+        heads: Number of heads of each layer that will be added.
+        dtype: Of the model.
+        buffers: What is measured may lie in them, until another measurement is given the same.
+    """
+    if batch.counted.device.type == "cpu":
+        # Compiled code is loaded only where it is used.
+        from headscope.kernels.cpu.fused import FusedMeasurement
+
+        precision = torch.float64 if dtype == torch.float64 else torch.float32
+        return FusedMeasurement(batch, settings, heads, precision, buffers)
+    return VectorisedMeasurement(batch, settings)
+
+
+def stack_reading(
+    model: LoadedModel,
+    stack: str,
+    labels: TokenLabels,
+    settings: Settings,
+    numbers: NDArray[np.int64],
+) -> WindowBatch:
+    """The batch as a stack reads it: the decoder of an encoder-decoder reads it shifted right."""
+    queries = keys = labels
+    if model.config.is_encoder_decoder and stack in ("decoder", "cross"):
+        start = model.decoder_inputs(labels.token_ids, labels.real)["decoder_input_ids"][0, 0]
+        queries = shifted_right(labels, int(start))
+        keys = labels if stack == "cross" else queries
+    return window_batch(queries, keys, settings, numbers)
+
+
+def _text_sums(batch: WindowBatch, settings: Settings) -> dict[str, torch.Tensor]:
+    """What is counted of the texts alone, whatever the heads do."""
+    window = settings.window_tokens
+    pairs = batch.baseline.pairs
+    inside = (batch.baseline.rates[SENTENCE] * pairs).round()
+    kinds = batch.queries.kinds[batch.counted]
+
+    def padded(by_distance: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.pad(by_distance, (0, window - len(by_distance)))
+
+    return {
+        "position_count": count_by_position(batch.counted, window),
+        "aligned_count": count_around_boundaries(batch),
+        "distance_baseline": padded(pairs.sum(0)),
+        "within_baseline": padded(inside.sum(0)),
+        "token_kinds": torch.bincount(kinds, minlength=KINDS).double(),
+    }

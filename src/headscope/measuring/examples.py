@@ -1,0 +1,80 @@
+"""The pairs of a few texts of a run, kept so that pages can show them without the model."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from headscope.kernels.pairs import choose_pairs
+from headscope.kernels.similarity import similarity
+from headscope.measuring.batch import stack_reading
+from headscope.measuring.labels import label_tokens
+from headscope.models.loaded import LoadedModel
+from headscope.models.site import AttentionSite, MassCapture
+from headscope.runs.examples import SCHEMA, has_examples, write_examples
+from headscope.runs.folder import RunFolder
+from headscope.settings import Settings
+from headscope.text.windows import Window
+
+EXAMPLES = 4
+"""So many texts, evenly spread over the run."""
+MOST_PAIRS = 120
+"""The pairs kept of a head in a text, the most similar ones: more can be drawn but not read."""
+LONGEST = 1024
+"""Tokens. The matrices of a longer text would take gigabytes, and nobody reads its arcs."""
+
+
+def measure_examples(run: RunFolder, model: LoadedModel, sites: Sequence[AttentionSite]) -> None:
+    """Write the pairs of a few texts into the run folder, unless they are there."""
+    if has_examples(run.path):
+        return
+    corpus = run.manifest.corpus
+    measured = np.setdiff1d(np.arange(corpus.windows), [text.text for text in run.left_out])
+    if not len(measured):
+        return
+    places = measured[np.unique(np.linspace(0, len(measured) - 1, EXAMPLES).round().astype(int))]
+    windows = run.read_windows_at(places)
+    tables = [
+        _pairs_of(model, window, int(place), run.manifest.settings, sites)
+        for place, window in zip(places, windows, strict=True)
+        if window.n_tokens <= LONGEST
+    ]
+    write_examples(run.path, pd.concat([SCHEMA.empty_table().to_pandas(), *tables]))
+
+
+def _pairs_of(
+    model: LoadedModel,
+    window: Window,
+    text: int,
+    settings: Settings,
+    sites: Sequence[AttentionSite],
+) -> pd.DataFrame:
+    labels = label_tokens([window], model.device)
+    number = np.array([text], dtype=np.int64)
+    batches = {
+        stack: stack_reading(model, stack, labels, settings, number)
+        for stack in dict.fromkeys(site.stack for site in sites)
+    }
+    tables: list[pd.DataFrame] = []
+
+    def on_layer(capture: MassCapture) -> None:
+        counted = batches[capture.site.stack].counted
+        matrix = similarity(capture.head_output, settings.similarity, counted)
+        pairs = choose_pairs(matrix, counted, settings.pairs)
+        score = matrix[pairs.text, pairs.head, pairs.i, pairs.j]
+        table = pd.DataFrame(
+            {
+                "text": text,
+                "stack": capture.site.stack,
+                "layer": capture.site.layer,
+                "head": pairs.head.cpu().numpy() + 1,
+                "i": pairs.i.cpu().numpy(),
+                "j": pairs.j.cpu().numpy(),
+                "score": score.cpu().numpy().astype(np.float32),
+            }
+        ).sort_values(["head", "score"], ascending=[True, False], kind="stable")
+        tables.append(table.groupby("head", sort=False).head(MOST_PAIRS))
+
+    # As texts are measured: no attention map is needed, and none is held.
+    model.forward_mass(labels.token_ids, labels.real, on_layer, sites=sites)
+    return pd.concat(tables)

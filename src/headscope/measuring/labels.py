@@ -1,0 +1,154 @@
+"""Windows as padded tensors of labels: where text meets torch; and labels permuted at random.
+
+Permuting the order of tokens would leave every spectrum and every similarity as it is; so labels
+are permuted, and the similarities stay where they are.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.kernels.window_batch import (
+    SENTENCE,
+    TOKEN,
+    TokenLabels,
+    WindowBatch,
+    first_occurrence,
+    pair_baseline,
+)
+from headscope.settings import Settings
+from headscope.text.windows import Window
+
+
+def label_tokens(windows: Sequence[Window], device: torch.device | str = "cpu") -> TokenLabels:
+    """The labels of some windows, padded on the right to the longest of them."""
+    lengths = np.array([window.n_tokens for window in windows])
+    real = np.arange(lengths.max()) < lengths[:, None]
+
+    # No shape in its annotation: that would be a new class, made in every batch.
+    def padded(rows: Sequence[NDArray[np.generic]], fill: int) -> Tensor:
+        matrix = np.full(real.shape, fill, dtype=np.int64)
+        matrix[real] = np.concatenate(rows)
+        return torch.from_numpy(matrix).to(device)
+
+    groups = [
+        [window.sentence_ids for window in windows],
+        [window.token_ids for window in windows],
+        [window.form_ids for window in windows],
+        [window.lemma_ids for window in windows],
+    ]
+    return TokenLabels(
+        real=torch.from_numpy(real).to(device),
+        special=padded([window.special for window in windows], 0).bool(),
+        separator=padded([window.separator for window in windows], 0).bool(),
+        token_ids=padded([window.token_ids for window in windows], 0),
+        kinds=padded([window.kinds for window in windows], 0),
+        groups=torch.stack([padded(group, -1) for group in groups]),
+    )
+
+
+def shifted_right(labels: TokenLabels, start_token_id: int) -> TokenLabels:
+    """The labels as the decoder of an encoder-decoder reads the text.
+
+    A special start token comes first and every token moves one place to the right; the last one
+    drops out, so that the length stays.
+    """
+
+    def shift(values: Tensor, first: int) -> Tensor:
+        moved = values.roll(1, dims=-1)
+        moved[..., 0] = first
+        return moved
+
+    groups = shift(labels.groups, -1)
+    groups[TOKEN, :, 0] = start_token_id
+    return TokenLabels(
+        real=labels.real,
+        special=shift(labels.special, True),
+        separator=shift(labels.separator, False),
+        token_ids=shift(labels.token_ids, start_token_id),
+        kinds=shift(labels.kinds, 0),
+        groups=groups,
+    )
+
+
+def window_batch(
+    queries: TokenLabels,
+    keys: TokenLabels,
+    settings: Settings,
+    window_numbers: NDArray[np.int64],
+) -> WindowBatch:
+    """The batch as a stack reads it. Random labels depend on a text's number and the seed alone."""
+    counted = queries.counted(settings.special_tokens)
+    sentences, tokens = _permuted_labels(queries, counted, settings, window_numbers)
+    return WindowBatch(
+        queries=queries,
+        keys=keys,
+        counted=counted,
+        baseline=pair_baseline(queries, counted),
+        first=first_occurrence(queries.token_ids),
+        permuted_sentences=sentences,
+        permuted_tokens=tokens,
+    )
+
+
+def _permuted_labels(
+    labels: TokenLabels,
+    counted: Bool[Tensor, "batch token"],
+    settings: Settings,
+    window_numbers: NDArray[np.int64],
+) -> tuple[Int[Tensor, "batch token permutation"], Int[Tensor, "batch token permutation"]]:
+    """Sentences and tokens dealt out at random, so many times."""
+    permutations = settings.label_permutations
+    # The permutations of a token lie together: they are read together, pair by pair.
+    sentences = np.empty((*counted.shape, permutations), dtype=np.int32)
+    tokens = np.empty_like(sentences)
+    groups, inside = labels.groups.cpu().numpy(), counted.cpu().numpy()
+    for row, number in enumerate(window_numbers if permutations else ()):
+        rng = np.random.default_rng([settings.seed, int(number)])
+        ids = np.where(inside[row], groups[:, row], -1)
+        sentences[row] = permute_sentences(ids[SENTENCE], permutations, rng).T
+        tokens[row] = permute_tokens(ids[TOKEN], permutations, rng).T
+    return (
+        torch.from_numpy(sentences).to(counted.device),
+        torch.from_numpy(tokens).to(counted.device),
+    )
+
+
+def permute_sentences(
+    sentence_ids: Int[np.ndarray, " token"], permutations: int, rng: np.random.Generator
+) -> Int[np.ndarray, "permutation token"]:
+    """Sentence ids after the sentences were put into random orders, their lengths kept.
+
+    Since lengths are kept, so is the number of pairs inside a sentence at each distance. Tokens
+    without a sentence (-1) stay without one. A text of one sentence has one order only.
+    """
+    inside = sentence_ids >= 0
+    permuted = np.full((permutations, len(sentence_ids)), -1, dtype=np.int64)
+    _, lengths = np.unique(sentence_ids[inside], return_counts=True)
+    if len(lengths):
+        order = rng.permuted(np.tile(np.arange(len(lengths)), (permutations, 1)), axis=1)
+        ids = np.repeat(order.ravel(), lengths[order].ravel())
+        permuted[:, inside] = ids.reshape(permutations, inside.sum())
+    return permuted
+
+
+def permute_tokens(
+    token_ids: Int[np.ndarray, " token"], permutations: int, rng: np.random.Generator
+) -> Int[np.ndarray, "permutation token"]:
+    """Token identities after they were exchanged between places whose tokens are equally frequent.
+
+    Frequency classes double: 1, 2, 3 to 4, 5 to 8, ... occurrences in the text. Each identity keeps
+    its number of occurrences. Tokens with id -1 take no part.
+    """
+    permuted = np.tile(token_ids.astype(np.int64), (permutations, 1))
+    kinds, inverse, counts = np.unique(token_ids, return_inverse=True, return_counts=True)
+    frequency_class = np.ceil(np.log2(counts)).astype(np.int64)
+    frequency_class[kinds < 0] = -1
+    for chosen in np.unique(frequency_class[frequency_class >= 0]):
+        places = np.flatnonzero(frequency_class[inverse] == chosen)
+        permuted[:, places] = rng.permuted(permuted[:, places], axis=1)
+    return permuted

@@ -1,0 +1,141 @@
+"""The reduced result of a run: every shard added up, in the order of their numbers.
+
+Float addition is not associative, so the order is fixed: results are bit-identical whatever the
+order in which shards were made, by however many workers, with whatever crashes in between.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import xarray as xr
+from numpy.typing import NDArray
+
+from headscope.errors import MeasurementError, RunError, in_one_line
+from headscope.measures.columns import ARRAYS, COLUMNS, TOTAL
+from headscope.measures.tables import add_measures
+from headscope.runs.folder import RunFolder
+from headscope.runs.manifest import Manifest
+from headscope.runs.results import write_results
+from headscope.runs.shards import Shard, mirrored, unpack_triangle
+
+_Arrays = dict[str, NDArray[np.float64]]
+
+
+def reduce_run(run: RunFolder) -> None:
+    """Add up the shards of a run, and write results.nc."""
+    left_out = run.left_out
+    if len(left_out) == run.manifest.corpus.windows:
+        raise MeasurementError(
+            f"no window of the run can be measured ({left_out[0]}); try --dtype float32, a "
+            "shorter --window, or another model"
+        )
+    shards = (run.shards.read(number) for number in range(run.manifest.shards))
+    try:
+        results = reduce_shards(run.manifest, shards)
+    # Checksums fit, but names or shapes are not those of this manifest.
+    except (LookupError, ValueError) as error:
+        raise RunError(
+            f"the shards of {run.path} do not fit its manifest: {in_one_line(error)}; "
+            "analyse the corpus again with another --out"
+        ) from error
+    write_results(run.path, {stack: add_measures(dataset) for stack, dataset in results.items()})
+
+
+def reduce_shards(manifest: Manifest, shards: Iterable[Shard]) -> dict[str, xr.Dataset]:
+    """For each stack, the sums over all texts: arrays, and `total_COLUMN` per layer and head."""
+    sums: _Arrays = {}
+    for shard in shards:
+        _add(sums, shard.arrays)
+        _add(sums, _column_totals(manifest, shard.rows))
+    return {stack: _dataset(manifest, stack, sums) for stack in manifest.stacks}
+
+
+def _add(sums: _Arrays, more: Mapping[str, NDArray[Any]]) -> None:
+    for name, values in more.items():
+        if name in sums:
+            sums[name] += values
+        else:
+            sums[name] = values.astype(np.float64)
+
+
+def _column_totals(manifest: Manifest, rows: pa.Table) -> _Arrays:
+    if not rows.num_rows:
+        return {}  # every text of the shard was left out
+    stack_of_row = np.asarray(rows["stack"].to_numpy(zero_copy_only=False))
+    layer, head = rows["layer"].to_numpy(), rows["head"].to_numpy()
+    columns = [name for name in rows.column_names if COLUMNS[name].summed]
+    totals: _Arrays = {}
+    for stack in manifest.stacks:
+        layers, heads = manifest.stack_shape(stack)
+        mine = np.flatnonzero(stack_of_row == stack)
+        cell = np.searchsorted(layers, layer[mine]) * heads + (head[mine] - 1)
+        for column in columns:
+            values = rows[column].to_numpy()[mine].astype(np.float64)
+            summed: NDArray[np.float64] = np.bincount(
+                cell, weights=values, minlength=len(layers) * heads
+            ).astype(np.float64)
+            totals[f"{stack}/{TOTAL}{column}"] = summed.reshape(len(layers), heads)
+        totals[f"{stack}/distinct_focal_tokens"] = _distinct_counts(
+            np.searchsorted(layers, layer[mine]),
+            rows["text"].to_numpy()[mine],
+            rows["focal_exclusiveness"].to_numpy()[mine],
+            (len(layers), heads),
+        )
+    return totals
+
+
+def _distinct_counts(
+    layer: NDArray[np.int64],
+    text: NDArray[np.int64],
+    exclusiveness: NDArray[np.float64],
+    shape: tuple[int, int],
+) -> NDArray[np.float64]:
+    """In how many texts a layer has 0, 1, 2, ... distinct focal tokens."""
+    layers, heads = shape
+    present, place = np.unique(text, return_inverse=True)
+    texts = len(present)
+    per_text = np.bincount(layer * texts + place, weights=exclusiveness, minlength=layers * texts)
+    distinct = np.rint(per_text).astype(np.int64).reshape(layers, texts)
+    return np.stack([np.bincount(row, minlength=heads + 1) for row in distinct]).astype(np.float64)
+
+
+def _whole(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kernels fill the upper triangle of what is symmetric."""
+    if name in ("similarity_sum", "aligned_sum"):
+        return unpack_triangle(values)
+    if name in ("position_count", "aligned_count"):
+        return mirrored(values)
+    return values
+
+
+def _dataset(manifest: Manifest, stack: str, sums: _Arrays) -> xr.Dataset:
+    layers, heads = manifest.stack_shape(stack)
+    settings = manifest.settings
+    variables: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
+    for key, values in sums.items():
+        of_stack, _, name = key.partition("/")
+        if of_stack != stack:
+            continue
+        if name.startswith(TOTAL):
+            variables[name] = (("layer", "head"), values)
+        elif name.startswith("sweep/"):
+            _, axis, column = name.split("/")
+            variables[f"{column}_by_{axis}"] = (("layer", "head", axis), values)
+        else:
+            variables[name] = (ARRAYS[name], _whole(name, values))
+    half = variables["aligned_count"][1].shape[0] // 2
+    return xr.Dataset(
+        variables,
+        coords={
+            "layer": layers,
+            "head": np.arange(1, heads + 1),
+            "variant": settings.variants,
+            "pair_rule": [str(rule) for rule in settings.rules[1:]],
+            "attention_threshold": settings.attention_thresholds[1:],
+            "offset": np.arange(-half, half),
+            "other_offset": np.arange(-half, half),
+        },
+        attrs={"stack": stack},
+    )

@@ -1,0 +1,171 @@
+"""One shard of a run, measured and written; and which shards are still to do.
+
+The result is a pure function of model, windows and settings. Nothing that grows with the corpus is
+held: each layer is reduced while the forward pass stands at it, and Z, A and C are dropped.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+
+import torch
+
+from headscope.measuring.batch import BatchMeasurement, batches
+from headscope.measuring.shard_builder import ShardBuilder
+from headscope.models.loaded import LoadedModel
+from headscope.models.site import AttentionSite
+from headscope.runs.folder import RunFolder
+from headscope.runs.left_out import LeftOut
+from headscope.runs.shards import Shard
+from headscope.runs.window_files import MEASURED_COLUMNS
+from headscope.settings import Settings
+from headscope.system.memory import give_back_free_memory, keeping_freed_memory
+from headscope.system.progress import Progress
+from headscope.system.threads import in_threads
+from headscope.system.timing import timed
+from headscope.text.windows import Window
+
+NAMED = 5
+"""Left-out windows of a shard that are named; `headscope info` names all of them."""
+
+
+def measure_here(
+    run: RunFolder,
+    model: LoadedModel,
+    sites: Sequence[AttentionSite],
+    numbers: Sequence[int],
+    progress: Progress,
+) -> None:
+    """Measure some shards in this process, one by one; `progress` hears of every window."""
+    for number in numbers:
+        begun = time.monotonic()
+        left_out = measure_shard(run, model, sites, number, on_windows=progress.advance)
+        progress.note(
+            "shard",
+            number=number,
+            texts=run.manifest.corpus.shard_texts[number],
+            seconds=time.monotonic() - begun,
+        )
+        say_left_out(left_out, progress)
+
+
+def missing_shards(run: RunFolder, progress: Progress) -> list[int]:
+    """The numbers of the shards that are still to do; `progress` hears of damaged ones."""
+    missing = [number for number in range(run.manifest.shards) if not run.shards.is_whole(number)]
+    for number in filter(run.shards.is_written, missing):
+        progress.say(
+            f"shard {number} of {run.path} is damaged and done again", kind="damaged shard"
+        )
+    return missing
+
+
+def windows_done(run: RunFolder, missing: Sequence[int]) -> int:
+    """Number of windows in the shards that are not missing."""
+    corpus = run.manifest.corpus
+    return corpus.windows - sum(corpus.shard_texts[number] for number in missing)
+
+
+def measure_shard(
+    run: RunFolder,
+    model: LoadedModel,
+    sites: Sequence[AttentionSite],
+    number: int,
+    on_windows: Callable[[int], None] = lambda windows: None,
+) -> tuple[LeftOut, ...]:
+    """Measure a shard and write it to the run folder; the windows that it leaves out.
+
+    Any process that sees the folder may do this, for any shard, at any time, even twice.
+
+    Args:
+        run: Where the windows are read from, and the shard is written to.
+        model: What reads them.
+        sites: Which attention layers are measured.
+        number: Of the shard.
+        on_windows: Hears how many more windows are done.
+    """
+    left_out = _write_measured(run, model, sites, number, on_windows)
+    # Only now is the shard itself gone: a run of many shards takes no more memory than one of few.
+    give_back_free_memory()
+    return left_out
+
+
+def _write_measured(
+    run: RunFolder,
+    model: LoadedModel,
+    sites: Sequence[AttentionSite],
+    number: int,
+    on_windows: Callable[[int], None],
+) -> tuple[LeftOut, ...]:
+    corpus = run.manifest.corpus
+    shard = measure_windows(
+        model,
+        run.read_windows(number, MEASURED_COLUMNS),
+        run.manifest.settings,
+        sites=sites,
+        first_window=sum(corpus.shard_texts[:number]),
+        on_windows=on_windows,
+    )
+    with timed("writing shards"):
+        run.shards.write(number, shard)
+    return shard.left_out
+
+
+def say_left_out(left_out: Sequence[LeftOut], progress: Progress) -> None:
+    """Name the first of the windows that a shard leaves out, and count the others."""
+    for window in left_out[:NAMED]:
+        progress.say(f"left out {window}")
+    if len(left_out) > NAMED:
+        progress.say(
+            f"left out {len(left_out) - NAMED} more windows of that shard; see: headscope info"
+        )
+
+
+def measure_windows(
+    model: LoadedModel,
+    windows: Sequence[Window],
+    settings: Settings,
+    *,
+    sites: Sequence[AttentionSite],
+    first_window: int = 0,
+    on_windows: Callable[[int], None] = lambda windows: None,
+) -> Shard:
+    """The rows and summed arrays of some windows, at the sites asked for.
+
+    Windows that cannot be measured are left out, and named in the shard.
+
+    Args:
+        model: What reads the windows.
+        windows: In order.
+        settings: How they are measured.
+        sites: Which attention layers are measured.
+        first_window: The number of the first window in its run.
+        on_windows: Hears how many more windows are done.
+    """
+    threads = torch.get_num_threads() if model.device.type == "cpu" else 1
+    groups = batches(windows, max_tokens=settings.batch_tokens, workers=threads)
+    # With two threads each takes every second batch, so that they take equally long. Which takes
+    # which is fixed, and with it the order of additions: equal thread counts give equal bits.
+    shares = [groups[first::threads] for first in range(min(threads, len(groups)))]
+
+    whole = ShardBuilder(
+        windows=len(windows),
+        first_window=first_window,
+        sites=[(s.stack, s.layer, s.heads) for s in sites],
+    )
+
+    def measure(share: Iterable[list[int]]) -> ShardBuilder:
+        builder = whole.partner()
+        measurement = BatchMeasurement(model, windows, settings, sites, builder)
+        for places in share:
+            measurement.measure(places)
+            on_windows(len(places))
+        return builder
+
+    # What a single long window frees would be too much to keep.
+    several = settings.window_tokens < settings.batch_tokens
+    with keeping_freed_memory() if several else nullcontext():
+        builders = in_threads(measure, shares)
+    with timed("building shards"):
+        for builder in builders:
+            whole.add(builder)
+        return whole.shard()

@@ -1,0 +1,174 @@
+"""Workers as actors of Ray, on this machine or on a cluster.
+
+Actors that find no room yet are waited for by Ray itself: a machine that joins the cluster is
+given work, and one that leaves takes no more with it than the shards it was measuring.
+"""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from headscope.errors import HeadscopeError, SettingsError, WorkerError, in_one_line
+from headscope.measuring.workers.dispatch import WorkerEvent, WorkerLost, WorkerReady
+from headscope.measuring.workers.shard_worker import ShardDone, ShardWorker, WorkerRecipe
+
+PATIENCE_S = 120.0
+"""So long it may take until the first worker begins."""
+
+_STORE_BYTES = 100 * 2**20
+"""Memory for objects that Ray passes around: we pass a few numbers."""
+
+
+@contextmanager
+def connected(address: str | None, cores: int) -> Iterator[Any]:
+    """Ray, connected to a cluster, or started here on loopback for as long as this is open.
+
+    A Ray that the caller has connected is used, and left as it is.
+    """
+    # Read by Ray when it is imported. The second keeps a Ray that we start off the network: who
+    # reaches its ports can run anything.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    if address is None:
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise SettingsError('on: Ray is not installed; run: pip install "headscope[scale]"') from (
+            error
+        )
+    if ray.is_initialized():
+        yield ray
+        return
+    local: dict[str, Any] = (
+        {"num_cpus": cores, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
+        if address is None
+        else {}
+    )
+    for may_try_again in (address is None, False):
+        try:
+            ray.init(
+                address=address or "local",
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                **local,
+            )
+            break
+        except Exception as error:  # which one depends on how far it got
+            ray.shutdown()
+            # Ray gives itself 30 s to start, which is short on a busy machine.
+            if may_try_again:
+                continue
+            what = f"cannot reach Ray at {address}" if address else "cannot start Ray here"
+            raise WorkerError(f"{what}: {in_one_line(error)}; try ray status") from error
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+class RayActors:
+    """A pool of actors, which are replaced when they die."""
+
+    def __init__(
+        self, ray: Any, recipe: WorkerRecipe, workers: int, gpus_per_worker: float = 0.0
+    ) -> None:
+        self._ray = ray
+        self._recipe = recipe
+        self._workers = workers
+        self._actor_class = ray.remote(
+            num_cpus=recipe.threads,
+            num_gpus=gpus_per_worker,
+            max_restarts=0,
+            max_task_retries=0,
+            scheduling_strategy="SPREAD",
+        )(_Actor)
+        self._free: list[Any] = []
+        self._busy: dict[Any, tuple[Any, int | None]] = {}
+        """What is waited for, with the actor and its shard; None while it loads the model."""
+        self._names: dict[Any, str] = {}
+        self._context = ExitStack()
+
+    def __enter__(self) -> "RayActors":
+        # Ray prints that a worker died to standard output, which is for results; we say it, too.
+        nowhere = self._context.enter_context(Path(os.devnull).open("w"))
+        self._context.enter_context(redirect_stdout(nowhere))
+        for _ in range(self._workers):
+            self._start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        for actor in [*self._free, *(actor for actor, _ in self._busy.values())]:
+            self._ray.kill(actor)
+        self._context.close()
+
+    @property
+    def free(self) -> int:
+        """How many actors wait for a shard."""
+        return len(self._free)
+
+    def give(self, number: int) -> None:
+        """Give a shard to the actor that has waited longest."""
+        actor = self._free.pop(0)
+        self._busy[actor.measure.remote(number)] = (actor, number)
+
+    def next_event(self) -> WorkerEvent:
+        """What happens next in any of the actors."""
+        patience = None if self._names else PATIENCE_S
+        done, _ = self._ray.wait(list(self._busy), timeout=patience)
+        if not done:
+            raise WorkerError(
+                f"no worker began within {PATIENCE_S:.0f} s; each asks Ray for "
+                f"{self._recipe.threads} cores and a GPU if so told, and the cluster has "
+                f"{self._ray.cluster_resources()}; ask for fewer threads, or add machines"
+            )
+        actor, shard = self._busy.pop(done[0])
+        try:
+            answer = self._ray.get(done[0])
+        except self._ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, HeadscopeError):
+                raise error.cause from None
+            return self._replace(actor, shard, in_one_line(error.cause))
+        except self._ray.exceptions.RayError as error:
+            return self._replace(actor, shard, _first_sentence(error))
+        self._free.append(actor)
+        if isinstance(answer, ShardDone):
+            return answer
+        self._names[actor] = answer
+        return WorkerReady(answer)
+
+    def _start(self) -> None:
+        actor = self._actor_class.remote(self._recipe)
+        self._busy[actor.name.remote()] = (actor, None)
+
+    def _replace(self, actor: Any, shard: int | None, reason: str) -> WorkerLost:
+        # It may still be alive behind a broken connection: it must not go on with the shard.
+        self._ray.kill(actor)
+        self._start()
+        return WorkerLost(self._names.pop(actor, "actor"), shard, reason)
+
+
+class _Actor:
+    """What runs on Ray's side."""
+
+    def __init__(self, recipe: WorkerRecipe) -> None:
+        self._recipe = recipe
+        self._worker: ShardWorker | None = None
+
+    def name(self) -> str:
+        """Machine and process, once the model is loaded."""
+        # Not when the actor is made: what goes wrong here is told as it is.
+        self._worker = ShardWorker(self._recipe)
+        return self._worker.name
+
+    def measure(self, number: int) -> ShardDone:
+        """The news that a shard is written, after it was."""
+        assert self._worker is not None
+        return self._worker.measure(number)
+
+
+def _first_sentence(error: Exception) -> str:
+    return in_one_line(error).split(". ")[0].rstrip(".")

@@ -1,0 +1,67 @@
+"""The common face of all taps: a stream of attention calls."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from headscope.kernels.token_rows import column_mass
+from headscope.models.site import Tier
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionCall:
+    """What one attention module computed in one call."""
+
+    name: str
+    """Qualified name of the module that made the call."""
+    head_output: Float[Tensor, "batch head query d_head"]
+    attention: Float[Tensor, "batch head query key"]
+    value: Float[Tensor, "batch group key d_head"]
+    """Value vectors, before grouped heads are repeated: head h reads group h // (head / group)."""
+    has_sinks: bool = False
+    """Whether part of the softmax goes to a learned sink, so that rows of A sum to less than 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class MassCall:
+    """What one attention module computed in one call, its maps reduced to column mass."""
+
+    name: str
+    head_output: Float[Tensor, "batch head query d_head"]
+    mass: Float[Tensor, "batch head key"]
+    """What each key received from all real queries."""
+
+
+OnCall = Callable[[AttentionCall], None]
+OnMassCall = Callable[[MassCall], None]
+
+
+class Tap(ABC):
+    """A way to overhear a model's attention, in the order in which it is computed."""
+
+    tier: Tier
+
+    @abstractmethod
+    def listen(self, on_call: OnCall) -> AbstractContextManager[None]:
+        """While open, every attention call that this thread makes is passed to `on_call`."""
+
+    def listen_to_mass(
+        self, on_call: OnMassCall, real: Bool[Tensor, "batch query"] | None
+    ) -> AbstractContextManager[None]:
+        """The same with column mass in place of maps: a tap may then never hold a whole map.
+
+        Queries that are not `real` give no mass; None counts all.
+        """
+
+        def reduce(call: AttentionCall) -> None:
+            texts, _, queries, _ = call.attention.shape
+            counted = torch.ones(texts, queries, dtype=torch.bool) if real is None else real
+            mass = column_mass(call.attention, counted.to(call.attention.device))
+            on_call(MassCall(call.name, call.head_output, mass))
+
+        return self.listen(reduce)

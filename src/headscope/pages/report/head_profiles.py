@@ -1,0 +1,97 @@
+"""What the report tells of each head when it is clicked, as the page's data."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from headscope.measures import MEASURES
+from headscope.pages.figures.distances import baseline_shares, in_bins, octave_bins, pair_shares
+from headscope.pages.figures.drawing import NothingToDraw
+from headscope.pages.figures.matrices import mean_aligned, mean_similarity
+from headscope.pages.packed import packed_maps
+from headscope.pages.report.examples import FocalCount, HeadKey
+from headscope.settings import SIMILARITY_VARIANTS
+
+SIDE = 64
+"""The most cells on a side of a head's maps."""
+
+
+def head_profiles(
+    stack: str,
+    results: xr.Dataset,
+    heads: pd.DataFrame,
+    roles: pd.DataFrame,
+    focal: Mapping[HeadKey, Sequence[FocalCount]],
+) -> dict[str, Any]:
+    """The profiles of the heads of a stack, in the order of the table `heads`."""
+    there = heads.merge(roles[["layer", "head", "role", "evidence"]], on=["layer", "head"])
+    shown = [measure for measure in MEASURES if heads[measure.name].notna().any()]
+    ends = octave_bins(results.sizes["distance"] - 1)
+    shares = in_bins(pair_shares(results["distance_histogram"]), ends)
+    layers = results["layer"].to_numpy().tolist()
+    return {
+        "measures": [
+            {
+                "title": measure.title,
+                "unit": measure.unit,
+                "definition": measure.definition,
+                "misleads": measure.misleads,
+            }
+            for measure in shown
+        ],
+        "heads": [
+            {
+                "layer": head["layer"],
+                "head": head["head"],
+                "role": head["role"],
+                "evidence": head["evidence"],
+                "values": [
+                    [_number(head[m.name]), _number(head.get(f"{m.name}_expected", math.nan))]
+                    for m in shown
+                ],
+                "distances": [
+                    _number(share)
+                    for share in shares[layers.index(head["layer"]), head["head"] - 1]
+                ],
+                "focal": [
+                    [count.token, count.texts]
+                    for count in focal.get((stack, head["layer"], head["head"]), ())
+                ],
+            }
+            for head in there.to_dict("records")
+        ],
+        "distances": {"ends": ends.tolist(), "all": _baseline(results, ends)},
+        "maps": _maps(results, there),
+    }
+
+
+def _baseline(results: xr.Dataset, ends: np.ndarray) -> list[float | None]:
+    try:
+        return [_number(share) for share in in_bins(baseline_shares(results), ends)]
+    except NothingToDraw:
+        return [None] * len(ends)
+
+
+def _maps(results: xr.Dataset, heads: pd.DataFrame) -> dict[str, Any]:
+    places = [results["layer"].to_numpy().tolist().index(layer) for layer in heads["layer"]]
+    numbers = (heads["head"] - 1).tolist()
+
+    def of_heads(means: xr.DataArray) -> dict[str, Any]:
+        matrices = means.transpose("layer", "head", ...).to_numpy()[places, numbers]
+        return packed_maps(matrices.astype(np.float64), symmetric=True)
+
+    by_position = {
+        variant: of_heads(mean_similarity(results, variant, SIDE))
+        for variant in SIMILARITY_VARIANTS
+        if variant in results["variant"]  # a minimal run has its own alone
+    }
+    return by_position | {"aligned": of_heads(mean_aligned(results))}
+
+
+def _number(value: float) -> float | None:
+    """A number as JSON has it, with the digits that anyone reads."""
+    return float(f"{value:.4g}") if math.isfinite(value) else None

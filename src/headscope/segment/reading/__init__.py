@@ -1,0 +1,1 @@
+"""What heads write for texts of any length, read window by window."""

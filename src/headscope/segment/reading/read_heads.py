@@ -1,0 +1,118 @@
+"""What the heads of a model write at each token of some texts, reduced while the model runs.
+
+The head outputs of a layer are multiplied by a matrix as soon as they are there, so that a few
+numbers per token are kept whatever the size of the model, and never an attention map.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headscope.errors import MeasurementError
+from headscope.models.loaded import LoadedModel
+from headscope.models.site import AttentionSite, LayerCapture
+from headscope.segment.reading.head_signals import SIGNALS, head_signals
+from headscope.segment.reading.window_batches import WindowBatch, for_each_batch
+from headscope.text.document import Encoding
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LayerMap:
+    """Where the head outputs of a layer go: through a matrix, into some columns."""
+
+    matrix: Float[Tensor, "output column"] | None
+    """Heads side by side in the rows: head 1 has the first d_head of them. None keeps all."""
+    columns: int
+    first_column: int
+    """Layers that share columns are added up."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reading:
+    """What the heads wrote for the tokens of one text."""
+
+    columns: Float[Tensor, "token column"]
+    """The head outputs through the maps of their layers."""
+    signals: Float[Tensor, "token number"]
+    """The signals of each head for the gap before each token: layer, head, signal, flattened."""
+
+
+def read_sites(model: LoadedModel, layers: tuple[int, ...]) -> tuple[AttentionSite, ...]:
+    """The sites of some layers in the first stack of the model: the encoder, where there is one."""
+    return tuple(site for site in model.sites_of(layers) if site.stack == model.stacks[0])
+
+
+def read_heads(
+    model: LoadedModel,
+    encodings: Sequence[Encoding],
+    sites: Sequence[AttentionSite],
+    maps: Sequence[LayerMap],
+    *,
+    dtype: torch.dtype = torch.float32,
+) -> list[Reading]:
+    """What the heads at `sites` write for every token of every text.
+
+    Texts of any length: they are read in overlapping windows, and each token is taken from a window
+    in which it has context on both sides. Windows of all texts go through the model together,
+    sorted by length.
+    """
+    n_columns = max(layer_map.first_column + layer_map.columns for layer_map in maps)
+    n_signals = sum(site.heads for site in sites) * len(SIGNALS)
+    readings = [
+        Reading(
+            torch.zeros(len(encoding.token_ids), n_columns, dtype=dtype),
+            torch.zeros(len(encoding.token_ids), n_signals, dtype=dtype),
+        )
+        for encoding in encodings
+    ]
+    for_each_batch(model, encodings, lambda batch: _read_batch(model, batch, sites, maps, readings))
+    return readings
+
+
+def keep_all(sites: Sequence[AttentionSite]) -> list[LayerMap]:
+    """Maps that keep every number of every head: layer after layer, head after head."""
+    maps, first = [], 0
+    for site in sites:
+        maps.append(LayerMap(None, site.heads * site.d_head, first))
+        first += site.heads * site.d_head
+    return maps
+
+
+def _read_batch(
+    model: LoadedModel,
+    batch: WindowBatch,
+    sites: Sequence[AttentionSite],
+    maps: Sequence[LayerMap],
+    readings: Sequence[Reading],
+) -> None:
+    counted_there = batch.counted.to(model.device)
+    place_of = {site: place for place, site in enumerate(sites)}
+    signal_starts = [0]
+    for site in sites:
+        signal_starts.append(signal_starts[-1] + site.heads * len(SIGNALS))
+
+    def on_layer(capture: LayerCapture) -> None:
+        place = place_of[capture.site]
+        layer_map = maps[place]
+        joined = capture.head_output.transpose(1, 2).flatten(2)  # batch token (head d_head)
+        if layer_map.matrix is not None:
+            joined = joined.to(layer_map.matrix) @ layer_map.matrix
+        columns = joined.cpu()
+        if not bool(torch.isfinite(columns[batch.counted]).all()):
+            raise MeasurementError(
+                f"layer {capture.site.layer} of {model.name} writes NaN or infinity; "
+                "load the model with dtype float32"
+            )
+        at_gaps = head_signals(capture.head_output, capture.attention, counted_there)
+        at_gaps = at_gaps.flatten(2).cpu()
+        into_columns = slice(layer_map.first_column, layer_map.first_column + layer_map.columns)
+        into_signals = slice(signal_starts[place], signal_starts[place + 1])
+        for row, window, read in batch.kept():
+            kept = slice(window.kept_first, window.kept_behind)
+            readings[window.text].columns[kept, into_columns] += columns[row, read]
+            readings[window.text].signals[kept, into_signals] = at_gaps[row, read]
+
+    model.forward(batch.token_ids, batch.real, on_layer, sites=sites)

@@ -1,0 +1,1 @@
+"""Sentence boundaries: candidates, their probabilities, and the best cuts."""

@@ -1,0 +1,111 @@
+"""Boundary scores: how likely a sentence begins at each place of a text where one can."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float64, Int64
+from scipy.special import expit
+
+from headscope.models.loaded import LoadedModel
+from headscope.segment.reading.read_heads import read_heads
+from headscope.segment.reading.window_batches import text_tokenizer
+from headscope.segment.sentences.candidates import Candidates, find_candidates
+from headscope.segment.sentences.mode import Mode
+from headscope.segment.sentences.weights import SegmenterWeights
+
+_BATCH_CHARACTERS = 400_000
+"""Texts are read together up to this many characters, so that memory does not grow with a list."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BoundaryScores:
+    """How likely a sentence begins at each candidate of a text."""
+
+    mode: Mode
+    """Which weights were used: those for text with punctuation, or those for text without."""
+    characters: Int64[np.ndarray, " candidate"]
+    """The character that the sentence would begin with."""
+    probabilities: Float64[np.ndarray, " candidate"]
+    """Calibrated on texts that the weights were not trained on."""
+    hard: Bool[np.ndarray, " candidate"]
+    """True behind a blank line, where `blank_lines` makes a boundary certain."""
+
+    @property
+    def log_odds(self) -> Float64[np.ndarray, " candidate"]:
+        """The logarithm of the odds of a boundary."""
+        inside = np.clip(self.probabilities, 1e-9, 1 - 1e-9)
+        odds: Float64[np.ndarray, " candidate"] = np.log(inside / (1 - inside))
+        return odds
+
+    def behind(self, character: int) -> "BoundaryScores":
+        """The scores of what follows that character, as of a text that begins there."""
+        later = self.characters > character
+        return BoundaryScores(
+            self.mode,
+            self.characters[later] - character,
+            self.probabilities[later],
+            self.hard[later],
+        )
+
+
+def score_texts(
+    model: LoadedModel,
+    weights: SegmenterWeights,
+    texts: Sequence[str],
+    modes: Sequence[Mode],
+    *,
+    blank_lines: bool,
+) -> list[BoundaryScores]:
+    """The scores of each text, read in the mode that is given for it."""
+    scores: dict[int, BoundaryScores] = {}
+    for mode in sorted(set(modes)):
+        numbers = [number for number, its_mode in enumerate(modes) if its_mode == mode]
+        for group in _groups(texts, numbers):
+            found = _score_group(model, weights, [texts[number] for number in group], mode)
+            for number, (candidates, log_odds) in zip(group, found, strict=True):
+                scores[number] = BoundaryScores(
+                    mode,
+                    candidates.characters,
+                    expit(log_odds),
+                    _behind_blank_lines(texts[number], candidates) & blank_lines,
+                )
+    return [scores[number] for number in range(len(texts))]
+
+
+def _groups(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[list[int]]:
+    """The numbers of the texts that are read together."""
+    group: list[int] = []
+    size = 0
+    for number in numbers:
+        if group and size + len(texts[number]) > _BATCH_CHARACTERS:
+            yield group
+            group, size = [], 0
+        group.append(number)
+        size += len(texts[number])
+    if group:
+        yield group
+
+
+def _score_group(
+    model: LoadedModel, weights: SegmenterWeights, texts: Sequence[str], mode: Mode
+) -> Iterator[tuple[Candidates, Float64[np.ndarray, " candidate"]]]:
+    learned = weights.modes[mode]
+    sites = weights.sites(model)
+    encodings = [text_tokenizer(model).encode(text) for text in texts]
+    readings = read_heads(model, encodings, sites, learned.layer_maps(sites))
+    for text, encoding, reading in zip(texts, encodings, readings, strict=True):
+        candidates = find_candidates(text, encoding)
+        yield candidates, learned.log_odds(reading, candidates, text)
+
+
+def _behind_blank_lines(text: str, candidates: Candidates) -> Bool[np.ndarray, " candidate"]:
+    found = np.zeros(len(candidates), dtype=bool)
+    for index, character in enumerate(candidates.characters):
+        place = int(character) - 1
+        lines = 0
+        while place >= 0 and text[place].isspace():
+            lines += text[place] == "\n"
+            place -= 1
+        found[index] = lines > 1
+    return found

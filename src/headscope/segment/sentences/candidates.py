@@ -1,0 +1,54 @@
+"""Candidates: the places of a text at which a sentence may begin."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int64
+
+from headscope.text.document import Encoding
+
+SPACED_ENDS = ".!?…"
+"""Marks that end a sentence when a space follows."""
+FULL_WIDTH_ENDS = "。！？．｡"  # noqa: RUF001  full-width forms are meant
+"""Marks that end a sentence whatever follows: no space is written behind them."""
+CLOSERS = "\"'”’)]»"  # noqa: RUF001
+"""What may stand between the mark and the space."""
+OPENERS = frozenset("\"'“‘([«")  # noqa: RUF001
+"""What may stand before the first letter of a sentence."""
+
+
+_ENDS = SPACED_ENDS + FULL_WIDTH_ENDS
+_CLOSERS = re.escape(CLOSERS)
+_CANDIDATE = re.compile(
+    rf"(?<=\s)\S|(?<=[{_ENDS}])[^\s{_ENDS}{_CLOSERS}]|(?<=[{_ENDS}][{_CLOSERS}])[^\s{_CLOSERS}]"
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Candidates:
+    """Places between two characters, in order; a sentence would begin with the second."""
+
+    characters: Int64[np.ndarray, " candidate"]
+    """The character that the sentence would begin with: never white space."""
+    tokens: Int64[np.ndarray, " candidate"]
+    """The first token at or behind that character; the number of tokens if there is none."""
+
+    def __len__(self) -> int:
+        return len(self.characters)
+
+
+def find_candidates(text: str, encoding: Encoding) -> Candidates:
+    """The candidates of a text: behind white space, and behind a sentence end with no space.
+
+    The first visible character is none: a text begins there anyway. White space belongs to what it
+    follows, so a text cut at candidates loses nothing.
+    """
+    first_visible = len(text) - len(text.lstrip())
+    characters = np.array(
+        [found.start() for found in _CANDIDATE.finditer(text) if found.start() > first_visible],
+        dtype=np.int64,
+    )
+    # By the ends of the tokens: in some tokenizers a token starts with the space before its word.
+    tokens = np.searchsorted(encoding.ends, characters, side="right").astype(np.int64)
+    return Candidates(characters, tokens)

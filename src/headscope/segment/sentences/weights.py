@@ -1,0 +1,167 @@
+"""What a segmenter has learned, in memory and on disk: safetensors and JSON, never pickle.
+
+A folder (or the place in this package where the weights for the demo model lie) holds
+
+    segmenter.json          format, model, layers; sizes, calibration, threshold, prior of each mode
+    segmenter.safetensors   the arrays of each network, in half precision: MODE.NAME
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from headscope.errors import ModelError
+from headscope.models.loaded import LoadedModel
+from headscope.models.site import AttentionSite
+from headscope.segment.reading.read_heads import read_sites
+from headscope.segment.sentences.boundary_net import BoundaryNet, NetShape
+from headscope.segment.sentences.decode import LengthPrior
+from headscope.segment.sentences.mode import MODES, Mode
+from headscope.segment.sentences.mode_weights import Calibration, ModeWeights
+
+FORMAT = 2
+SHIPPED = Path(__file__).parents[1] / "shipped"
+"""The weights for the demo model, made by recipes/fit_demo_segmenter.py."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SegmenterWeights:
+    """What was learned for each mode, and of which model."""
+
+    model: str
+    """Name of the model, for people."""
+    weights_hash: str
+    """SHA-256 of the weights of the model: another model writes other vectors."""
+    layers: tuple[int, ...]
+    """The layers that are read, from 1."""
+    modes: Mapping[Mode, ModeWeights]
+    trained_on: str
+    """What was trained on, for people."""
+
+    def sites(self, model: LoadedModel) -> tuple[AttentionSite, ...]:
+        """The attention sites of the model that are read.
+
+        Raises:
+            ModelError: these weights were learned from another model.
+        """
+        if model.weights_hash != self.weights_hash:
+            raise ModelError(
+                f"these segmenter weights were learned from {self.model} "
+                f"({self.weights_hash[:8]}), not from {model.name} ({model.weights_hash[:8]}); "
+                "train with Segmenter.fit(texts, model=...)"
+            )
+        return read_sites(model, self.layers)
+
+    def save(self, folder: str | Path) -> None:
+        """Write both files into a folder, which is made if need be."""
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        arrays: dict[str, torch.Tensor] = {}
+        for mode, weights in self.modes.items():
+            for name, array in weights.net.state_dict().items():
+                arrays[f"{mode}.{name}"] = array.half().contiguous()
+        save_file(arrays, path / "segmenter.safetensors")
+        facts = {
+            "format": FORMAT,
+            "model": self.model,
+            "weights_hash": self.weights_hash,
+            "layers": list(self.layers),
+            "trained_on": self.trained_on,
+            "modes": {mode: _facts(weights) for mode, weights in self.modes.items()},
+        }
+        (path / "segmenter.json").write_text(json.dumps(facts, indent=2) + "\n")
+
+
+def load_weights(folder: str | Path) -> SegmenterWeights:
+    """The weights in a folder.
+
+    Raises:
+        ModelError: there are none, or they are damaged.
+    """
+    path = Path(folder)
+    try:
+        facts = json.loads((path / "segmenter.json").read_text())
+        arrays = load_file(path / "segmenter.safetensors")
+    except FileNotFoundError as error:
+        raise ModelError(
+            f"no segmenter in {path}: {Path(error.filename).name} is missing; "
+            "make one with Segmenter.fit(...).save(folder)"
+        ) from None
+    except (OSError, ValueError, SafetensorError) as error:
+        raise ModelError(
+            f"the segmenter in {path} cannot be read ({error}); fit it anew"
+        ) from error
+    try:
+        if facts["format"] != FORMAT:
+            raise ModelError(
+                f"the segmenter in {path} has format {facts['format']}, this version reads "
+                f"{FORMAT}; fit it anew"
+            )
+        return SegmenterWeights(
+            model=str(facts["model"]),
+            weights_hash=str(facts["weights_hash"]),
+            layers=tuple(int(layer) for layer in facts["layers"]),
+            modes={
+                mode: _mode_weights(mode, facts["modes"][mode], arrays)
+                for mode in MODES
+                if mode in facts["modes"]
+            },
+            trained_on=str(facts["trained_on"]),
+        )
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ModelError(f"the segmenter in {path} is damaged ({error}); fit it anew") from error
+
+
+def find_weights(
+    model: LoadedModel, weights: str | Path | SegmenterWeights | None
+) -> SegmenterWeights:
+    """The weights that are given or named, and without any, those that come with headscope.
+
+    Raises:
+        ModelError: there are none, or they were learned from another model.
+    """
+    if weights is None:
+        weights = load_weights(SHIPPED)
+        if weights.weights_hash != model.weights_hash:
+            raise ModelError(
+                f"no segmenter weights come with headscope for {model.name}; learn them from "
+                "plain texts with Segmenter.fit(texts, model=...), or pass weights=FOLDER"
+            )
+    found = weights if isinstance(weights, SegmenterWeights) else load_weights(weights)
+    found.sites(model)
+    return found
+
+
+def _facts(weights: ModeWeights) -> dict[str, Any]:
+    return {
+        "shape": asdict(weights.net.shape),
+        "calibration": asdict(weights.calibration),
+        "threshold": weights.threshold,
+        "prior": asdict(weights.prior),
+    }
+
+
+def _mode_weights(
+    mode: Mode, facts: Mapping[str, Any], arrays: Mapping[str, torch.Tensor]
+) -> ModeWeights:
+    net = BoundaryNet(NetShape(**facts["shape"]))
+    prefix = f"{mode}."
+    net.load_state_dict(
+        {
+            name.removeprefix(prefix): array.float()
+            for name, array in arrays.items()
+            if name.startswith(prefix)
+        }
+    )
+    return ModeWeights(
+        net.eval(),
+        Calibration(**facts["calibration"]),
+        float(facts["threshold"]),
+        LengthPrior(**facts["prior"]),
+    )

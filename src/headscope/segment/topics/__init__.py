@@ -1,0 +1,1 @@
+"""Topic boundaries: how alike sentences are, and where they turn to something else."""

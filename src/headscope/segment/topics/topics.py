@@ -1,0 +1,206 @@
+"""Topics: where a sequence of sentences turns to something else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64
+from numpy.typing import NDArray
+from scipy.linalg import toeplitz
+
+from headscope.errors import SettingsError
+from headscope.kernels.cpu.jit.best_cuts import cheapest_segments
+from headscope.models.loaded import LoadedModel
+from headscope.segment.reading.window_batches import text_tokenizer
+from headscope.segment.topics.gaps import similarities
+from headscope.segment.topics.likeness import sentence_vectors, word_overlap
+from headscope.segment.topics.topic_net import TopicNet, topic_net_for
+
+_ECHOES = 0.01
+"""The share of the pairs across segments that count as echoes: the ones most alike."""
+
+
+def stand_apart(cosines: Float64[np.ndarray, "sentence sentence"], starts: Sequence[int]) -> bool:
+    """Whether segments that begin at 0 and at `starts` differ more than they echo each other.
+
+    By cosines, not centred. How much more alike sentences are inside segments than across has to
+    exceed the square of how much more alike echoes are than other pairs across. Both are shares of
+    the mean distance across, so that it does not matter how close to 1 all cosines of a model are.
+    """
+    n = len(cosines)
+    first, second = np.triu_indices(n, 1)
+    pairs = cosines[first, second]
+    segment = np.searchsorted(np.asarray(starts), np.arange(n), side="right")
+    inside = segment[first] == segment[second]
+    if inside.all() or not inside.any():
+        return False
+    across = pairs[~inside]
+    usual = across.mean()
+    contrast = pairs[inside].mean() - usual
+    echoes = np.quantile(across, 1 - _ECHOES) - usual
+    return bool(contrast * (1 - usual) > echoes**2)
+
+
+_MOST_SENTENCES = 1_000
+"""Longer sequences are cut into stretches of so many sentences: costs grow with the square."""
+
+_MOST_SEGMENTS = 100
+_FEWEST_SENTENCES = 3
+"""A topic whose number is not given has at least so many: less is mostly one odd sentence."""
+
+_WORDS = 0.5
+"""What shared words count beside the vectors: names and terms tell more than a mean over tokens
+keeps of them, above all between texts on like things."""
+
+_NEIGHBOURS = 0.2
+"""How much of the sentence before and of the one behind is added to each: a short or odd sentence
+says little by itself."""
+
+_UNRELATED = 0.2
+"""Sentences less alike than this speak against being in one segment."""
+
+_SIZE_POWER = 0.65
+"""Pairs inside a segment grow with the square of its size. Over the size itself, which is the
+scatter around the mean, cuts go too much for a few sentences that are very much alike."""
+
+_LEAST_GAIN = 0.05
+"""What a cut has to gain over cuts of shuffled sentences."""
+
+_LEARNED = 0.25
+"""What the log odds of a learned network count in the cost of a cut."""
+
+_LEAST_GAIN_LEARNED = -0.3
+"""What a cut has to gain with a network: its odds speak against most of them already."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """How topics are looked for."""
+
+    n_segments: int | None = None
+    """How many there are; None finds out."""
+    permutations: int = 50
+    """How often the sentences are shuffled to learn what cuts gain where there are no topics."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.n_segments is not None and self.n_segments < 1:
+            raise SettingsError(f"n_segments: {self.n_segments} is too few; give at least 1")
+
+
+def sentence_topics(
+    model: LoadedModel, sentences: Sequence[str], settings: TopicSettings
+) -> list[int]:
+    """The sentences at which a new topic begins, the first one left out, in order."""
+    number_given = settings.n_segments is not None
+    stretch = max(len(sentences), 1) if number_given else _MOST_SENTENCES
+    net = topic_net_for(model)
+    found: list[int] = []
+    for first in range(0, len(sentences), stretch):
+        part = sentences[first : first + stretch]
+        encodings = [text_tokenizer(model).encode(sentence) for sentence in part]
+        vectors, overlap = sentence_vectors(model, encodings), word_overlap(encodings)
+        starts = find_topics(vectors, overlap, settings, net)
+        found += [first] * (first > 0)
+        found += [first + start for start in starts]
+    return found
+
+
+def find_topics(
+    vectors: Float64[np.ndarray, "sentence output"],
+    overlap: Float64[np.ndarray, "sentence sentence"],
+    settings: TopicSettings,
+    net: TopicNet | None = None,
+) -> list[int]:
+    """The sentences at which a new topic begins, the first one left out, in order."""
+    n = len(vectors)
+    if n < 2 or settings.n_segments == 1:
+        return []
+    alike = similarities(vectors, overlap)
+    gram = _of_length_1(alike[1] + _WORDS * overlap)
+    credit = np.zeros(n + 1)
+    if net is not None:
+        credit[1:n] = _LEARNED * net.log_odds(alike).numpy()
+    if settings.n_segments is not None:
+        wanted = min(settings.n_segments, n)
+        costs = _costs(_with_neighbours(gram), min(_FEWEST_SENTENCES, n // wanted))
+        return _starts(cheapest_segments(costs - credit[:, None], wanted)[1], wanted)
+    most = min(n // _FEWEST_SENTENCES, _MOST_SEGMENTS)
+    if most < 2:
+        return []
+    costs = _costs(_with_neighbours(gram), _FEWEST_SENTENCES)
+    least, starts = cheapest_segments(costs - credit[:, None], most)
+    by_chance = _least_by_chance(gram, most, settings)
+    expected = (by_chance[:, :1] - by_chance).mean(0)
+    gains = least[0] - least - expected
+    if gains.max() <= (by_chance[:, :1] - by_chance - expected).max():
+        return []  # shuffled sentences can gain as much: nothing tells topics apart
+    least_gain = _LEAST_GAIN if net is None else _LEAST_GAIN_LEARNED
+    found = _starts(starts, int(np.argmax(gains - least_gain * np.arange(most))) + 1)
+    return found if stand_apart(alike[0], found) else []
+
+
+def _with_neighbours(
+    gram: Float64[np.ndarray, "sentence sentence"],
+) -> Float64[np.ndarray, "sentence sentence"]:
+    """The same with some of the sentences before and behind added to each, of length 1 again."""
+    rows = gram.copy()
+    rows[1:] += _NEIGHBOURS * gram[:-1]
+    rows[:-1] += _NEIGHBOURS * gram[1:]
+    both = rows.copy()
+    both[:, 1:] += _NEIGHBOURS * rows[:, :-1]
+    both[:, :-1] += _NEIGHBOURS * rows[:, 1:]
+    return _of_length_1(both)
+
+
+def _of_length_1(
+    gram: Float64[np.ndarray, "sentence sentence"],
+) -> Float64[np.ndarray, "sentence sentence"]:
+    """The Gram matrix of the same vectors, each of length 1."""
+    lengths = np.sqrt(np.maximum(np.diag(gram), 1e-18))
+    scaled: Float64[np.ndarray, "sentence sentence"] = gram / np.outer(lengths, lengths)
+    return scaled
+
+
+def _costs(
+    gram: Float64[np.ndarray, "sentence sentence"], fewest: int = 1
+) -> Float64[np.ndarray, "edge edge"]:
+    """How little the sentences i to j - 1 belong together, at [i, j].
+
+    Minus the sum over all pairs of how much they are more alike than unrelated ones, over a power
+    of the size. Infinite for segments of fewer sentences than `fewest`.
+    """
+    n = len(gram)
+    pairs = gram - _UNRELATED
+    np.fill_diagonal(pairs, 0.0)
+    sums = np.zeros((n + 1, n + 1))
+    sums[1:, 1:] = pairs.cumsum(0).cumsum(1)
+    corner = np.diag(sums)
+    inside = corner[None, :] + corner[:, None] - sums - sums.T
+    # A power for each size, not for each pair of edges: this is done for every shuffle.
+    powers = toeplitz(np.maximum(np.arange(n + 1), 1) ** _SIZE_POWER)
+    too_short = np.tri(n + 1, k=fewest - 1, dtype=bool)
+    return np.where(too_short, np.inf, -inside / powers)
+
+
+def _least_by_chance(
+    gram: Float64[np.ndarray, "sentence sentence"], most: int, settings: TopicSettings
+) -> Float64[np.ndarray, "permutation segments"]:
+    """The least cost of 1 to `most` segments of the same sentences, each time shuffled."""
+    rng = np.random.default_rng(settings.seed)
+    found = []
+    for _ in range(settings.permutations):
+        order = rng.permutation(len(gram))
+        shuffled = _with_neighbours(gram[np.ix_(order, order)])
+        found.append(cheapest_segments(_costs(shuffled, _FEWEST_SENTENCES), most)[0])
+    return np.array(found)
+
+
+def _starts(starts: NDArray[np.int64], segments: int) -> list[int]:
+    """The cuts into so many segments, read back from the last one."""
+    cuts: list[int] = []
+    behind = starts.shape[1] - 1
+    for k in range(segments - 1, 0, -1):
+        behind = int(starts[k, behind])
+        cuts.append(behind)
+    return cuts[::-1]

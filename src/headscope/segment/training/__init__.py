@@ -1,0 +1,1 @@
+"""Fitting: from texts to what a segmenter has learned."""

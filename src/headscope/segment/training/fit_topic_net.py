@@ -1,0 +1,82 @@
+"""Training the network for topics on texts put together from passages of different documents."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headscope.segment.topics.gaps import Similarities, backwards, see_gaps, usual_similarities
+from headscope.segment.topics.topic_net import TopicNet, TopicNetFacts
+from headscope.segment.training.fit_net import TrainingSettings
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TopicExample:
+    """A text whose topics are known."""
+
+    alike: Similarities
+    starts: tuple[int, ...]
+    """The sentences at which a new topic begins, the first one left out."""
+
+
+def fit_topic_net(
+    examples: Sequence[TopicExample], facts: TopicNetFacts, settings: TrainingSettings
+) -> TopicNet:
+    """The network that predicts the starts; deterministic given the seed and the threads.
+
+    Each time a text is learned from, chance decides whether it is read from its end.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.seed)
+        net = TopicNet(facts, settings.dropout)
+        usual, scale = usual_similarities([example.alike for example in examples[:500]])
+        net.usual.copy_(usual)
+        net.scale.copy_(scale)
+        # Half precision: thousands of texts are kept.
+        seen = [see_gaps(example.alike, usual, scale).half() for example in examples]
+        wanted = [_labels(example) for example in examples]
+        optimiser = torch.optim.AdamW(
+            net.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+        )
+        steps = settings.epochs * -(-len(examples) // settings.batch)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimiser, settings.learning_rate, total_steps=steps
+        )
+        net.train()
+        for _ in range(settings.epochs):
+            for numbers, labels, inside in _batches(seen, wanted, settings.batch):
+                losses = nn.functional.binary_cross_entropy_with_logits(
+                    net(numbers, inside), labels, reduction="none"
+                )
+                loss = (losses * inside).sum() / inside.sum()
+                optimiser.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+                optimiser.step()
+                schedule.step()
+    return net.eval()
+
+
+def _labels(example: TopicExample) -> Float[Tensor, " gap"]:
+    labels = torch.zeros(len(example.alike[0]) - 1)
+    labels[torch.tensor(example.starts, dtype=torch.long) - 1] = 1
+    return labels
+
+
+def _batches(
+    seen: Sequence[Float[Tensor, "_ number"]], wanted: Sequence[Float[Tensor, " _"]], batch: int
+) -> Iterator[
+    tuple[Float[Tensor, "text gap number"], Float[Tensor, "text gap"], Float[Tensor, "text gap"]]
+]:
+    """All texts once, in random order: numbers, labels, and where there are gaps."""
+    for places in torch.randperm(len(seen)).split(batch):  # type: ignore[no-untyped-call]
+        numbers, labels = [], []
+        for place in places.tolist():
+            turned = bool(torch.rand(()) < 0.5)
+            numbers.append(backwards(seen[place]) if turned else seen[place])
+            labels.append(wanted[place].flip(0) if turned else wanted[place])
+        inside = [torch.ones(len(label)) for label in labels]
+        pad = nn.utils.rnn.pad_sequence
+        yield pad(numbers, True).float(), pad(labels, True), pad(inside, True)

@@ -1,0 +1,124 @@
+"""Training texts: texts with known sentence starts, made from texts nobody has labelled.
+
+Sentences are found by rules where punctuation is intact; then the text is made as hard as the ones
+the segmenter will meet. For the unpunctuated mode, all punctuation and case go. For the punctuated
+mode, some full stops and capitals go, as in headings, lists and chat: otherwise a network would
+learn nothing but to repeat the rules.
+"""
+
+import random
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from headscope.segment.sentences.mode import Mode
+from headscope.segment.training.bare_text import bare_text
+from headscope.text.document import Document
+from headscope.text.sentences import sentence_spans
+
+_FINAL_MARKS = re.compile(r"[.!?…:;]+([\"'”’)\]]*)\s*\Z")  # noqa: RUF001
+_UNMARKED = (0.0, 0.1, 0.4)
+_LOWERED = (0.0, 0.0, 0.3)
+_HEADINGS = (0.0, 0.1, 0.3)
+_PARAGRAPHS = (0.0, 0.0, 0.3)
+_BROKEN_LINES = (0.0, 0.0, 0.0, 0.08)
+"""Shares of sentences that lose their final mark, lose their capital, follow a heading, or begin
+a line, and of the words that do; a text has one of each."""
+
+_OTHER_MARKS = ("!", "!", "?", "!!", "...", "..", " .", "?!")
+_OTHER_MARK_RATE = 0.2
+
+_SHORT_WORDS = 16
+_SHUFFLED_SENTENCES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingText:
+    """A text, and the characters at which its sentences begin, the first one left out."""
+
+    text: str
+    starts: tuple[int, ...]
+
+
+def training_texts(
+    documents: Sequence[Document], mode: Mode, rng: random.Random
+) -> list[TrainingText]:
+    """The documents as a segmenter of that mode meets them.
+
+    Documents without gold sentences teach a second time with their short sentences in random order:
+    a boundary between sentences that have nothing to do with each other, as in lists and chat.
+    """
+    unlabelled = [document for document in documents if document.sentences is None]
+    texts = []
+    for number, document in enumerate([*documents, *shuffled_documents(unlabelled, rng)]):
+        starts = [start for start, _ in sentence_spans(document)[1:]]
+        text = TrainingText(document.text, tuple(starts))
+        if mode == "punctuated" and (number >= len(documents) or document.sentences is None):
+            text = roughened(document, rng)
+        elif mode == "unpunctuated":
+            bare = bare_text(text.text, text.starts, keep_apostrophes=number % 2 == 0)
+            text = TrainingText(bare.text, bare.starts)
+        texts.append(text)
+    return texts
+
+
+def shuffled_documents(documents: Iterable[Document], rng: random.Random) -> list[Document]:
+    """Documents of 60 sentences each: all that have at most 16 words, in random order."""
+    short = [
+        sentence
+        for document in documents
+        for start, end in sentence_spans(document)
+        if 0 < len((sentence := document.text[start:end].strip()).split()) <= _SHORT_WORDS
+    ]
+    rng.shuffle(short)
+    shuffled = []
+    for first in range(0, len(short), _SHUFFLED_SENTENCES):
+        spans, length = [], 0
+        sentences = short[first : first + _SHUFFLED_SENTENCES]
+        for sentence in sentences:
+            spans.append((length, length + len(sentence)))
+            length += len(sentence) + 1
+        shuffled.append(Document(f"shuffled:{first}", " ".join(sentences), tuple(spans)))
+    return shuffled
+
+
+def roughened(document: Document, rng: random.Random) -> TrainingText:
+    """The document as carelessly as people write on the web.
+
+    Some sentences lose their final mark or their capital, or get another mark; headings stand
+    between them, made of the first words of other sentences; there are paragraphs, or lines that
+    are broken anywhere.
+    """
+    sentences = [document.text[start:end].strip() for start, end in sentence_spans(document)]
+    unmarked, lowered, headings, paragraphs, broken = (
+        rng.choice(rates) for rates in (_UNMARKED, _LOWERED, _HEADINGS, _PARAGRAPHS, _BROKEN_LINES)
+    )
+    rough: list[str] = []
+    for sentence in sentences:
+        if rng.random() < headings:
+            rough.append(_heading(rng.choice(sentences), rng))
+        if rng.random() < unmarked:
+            sentence = _FINAL_MARKS.sub(r"\1", sentence)
+        elif rng.random() < _OTHER_MARK_RATE:
+            sentence = _FINAL_MARKS.sub(rf"{rng.choice(_OTHER_MARKS)}\1", sentence)
+        if rng.random() < lowered:
+            sentence = sentence[:1].lower() + sentence[1:]
+        words = sentence.split()
+        breaks = ["\n" if rng.random() < broken else " " for _ in words[1:]]
+        rough.append("".join(map("".join, zip(words, [*breaks, ""], strict=True))))
+    text = ""
+    starts: list[int] = []
+    for sentence in filter(None, rough):
+        if text:
+            text += rng.choice(("\n", "\n\n")) if rng.random() < paragraphs else " "
+            starts.append(len(text))
+        text += sentence
+    return TrainingText(text, tuple(starts))
+
+
+def _heading(sentence: str, rng: random.Random) -> str:
+    """The first words of a sentence, written as a heading, a greeting or a signature is."""
+    words = [word.strip(".,;:!?\"'()") for word in sentence.split()[: rng.randint(1, 6)]]
+    heading = " ".join(word for word in words if word)
+    written = rng.choice((str.title, str.title, str.upper, str.capitalize))(heading)
+    return written + rng.choice(("", "", "", ":", ",", " -")) if written else ""

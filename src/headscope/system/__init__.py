@@ -1,0 +1,1 @@
+"""What every part stands on: progress, the journal, threads, memory and timing."""

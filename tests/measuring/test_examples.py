@@ -1,0 +1,42 @@
+"""The texts that a run keeps for show: their pairs are those that the run counted."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from headscope.errors import RunError
+from headscope.measuring.examples import MOST_PAIRS, measure_examples
+from headscope.run import Run
+from headscope.runs.examples import read_examples
+from headscope.settings import PairRule
+
+
+def test_examples_are_the_pairs_that_were_counted_the_most_similar_first(demo_run):
+    rows = demo_run.rows().to_table().to_pandas().set_index(["text", "layer", "head"])
+    examples = read_examples(demo_run.folder)
+    assert sorted(examples["text"].unique()) == [0, 4, 7, 11]
+    for (text, layer, head), pairs in examples.groupby(["text", "layer", "head"]):
+        counted = rows.loc[(text, layer, head)]
+        assert len(pairs) == counted["pairs"]
+        assert (pairs["j"] - pairs["i"]).sum() == counted["distance_sum"]
+        assert (np.diff(pairs["score"]) <= 0).all()
+    assert len(examples.groupby(["text", "layer", "head"])) == 4 * 72
+
+
+def test_long_lists_keep_their_most_similar_pairs(demo_model, demo_run, tmp_path):
+    shutil.copytree(demo_run.folder / "windows", tmp_path / "windows")
+    settings = replace(demo_run.manifest.settings, pairs=PairRule("top", 0.1))
+    run = Run(tmp_path, replace(demo_run.manifest, settings=settings))
+    measure_examples(run, demo_model, demo_model.sites_of([1, 4]))
+    examples = read_examples(tmp_path)
+    assert sorted(examples["layer"].unique()) == [1, 4]
+    assert (examples.groupby(["text", "layer", "head"]).size() == MOST_PAIRS).all()
+
+
+def test_a_run_without_examples_has_an_empty_table(tmp_path):
+    assert list(read_examples(tmp_path)) == ["text", "stack", "layer", "head", "i", "j", "score"]
+    (tmp_path / "examples.parquet").write_bytes(b"no table")
+    with pytest.raises(RunError, match=r"examples\.parquet"):
+        read_examples(tmp_path)

@@ -1,0 +1,72 @@
+"""Work shared out to threads."""
+
+import os
+import threading
+
+import pytest
+import torch
+
+from headscope.system.threads import in_threads
+
+
+def test_results_come_in_the_order_of_the_shares():
+    assert in_threads(sum, [[1, 2], [3], [4, 5, 6]]) == [3, 3, 15]
+
+
+def test_threads_are_kept_for_the_next_call():
+    def names(share):
+        return threading.current_thread().name
+
+    here, other = in_threads(names, [[1], [2]])
+    assert here == threading.current_thread().name
+    assert other.startswith("headscope")
+    assert in_threads(names, [[1], [2]]) == [here, other]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_forked_process_has_threads_of_its_own():
+    in_threads(sum, [[1], [2]])
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if in_threads(sum, [[1], [2]]) == [1, 2] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_an_interrupt_here_stops_the_others():
+    begun = threading.Event()
+    taken = []
+
+    def work(share):
+        for item in share:
+            if item == "interrupt":
+                begun.wait()
+                raise KeyboardInterrupt
+            taken.append(item)
+            begun.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(work, [["interrupt"], range(10**8)])
+    assert 0 < len(taken) < 10**8
+
+
+def test_each_thread_computes_on_one_core_and_this_one_keeps_its_own():
+    before = torch.get_num_threads()
+    assert in_threads(lambda share: torch.get_num_threads(), [[1], [2]]) == [1, 1]
+    assert torch.get_num_threads() == before
+
+
+def test_a_failure_is_raised_here_and_stops_the_others():
+    others_may_go_on = threading.Event()
+    taken = []
+
+    def work(share):
+        for item in share:
+            if item == "fail":
+                others_may_go_on.set()
+                raise ValueError("planted")
+            others_may_go_on.wait()
+            taken.append(item)
+
+    with pytest.raises(ValueError, match="planted"):
+        in_threads(work, [["fail"], list(range(10**6))])
+    assert len(taken) < 10**6
