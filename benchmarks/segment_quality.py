@@ -26,6 +26,7 @@ from headscope.segment.evaluation.topics import (
 )
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Document
+from headscope.text.readers.columns import Columns
 from headscope.text.sentences import sentence_spans
 
 PASSAGES = ((3, 5), (6, 8), (9, 11), (3, 11), (5, 15))
@@ -108,7 +109,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["sentences", "topics"])
     args = parser.parse_args()
     web = list(read_corpus([args.web]))[::5]
-    speeches = list(read_corpus([args.speeches], id_column="id"))[::5]
+    speeches = list(read_corpus([args.speeches], Columns(id="id")))[::5]
     manuals = list(read_corpus(["demo"]))  # topics were not chosen on any of them
     edited = [d for d in web if d.id.startswith(("weblog", "newsgroup"))]
     segmenter = hs.Segmenter("demo")
@@ -134,7 +135,7 @@ def main() -> None:
         show(f"Pk, 10 passages of {name}, {args.topic_texts} texts", pd.DataFrame(rows).loc[SHOWN])
         print(pk_less_none(segmenter, together), flush=True)
     paragraphs = [by_paragraph(document) for document in web]
-    headings = [by_heading(speech) for speech in read_corpus([args.speeches], id_column="id")]
+    headings = [by_heading(speech) for speech in read_corpus([args.speeches], Columns(id="id"))]
     for name, sections in (
         ("EWT paragraphs", paragraphs),
         ("SOTU headings", headings),

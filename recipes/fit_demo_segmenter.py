@@ -26,6 +26,7 @@ from headscope.segment.training.fit_net import TrainingSettings
 from headscope.segment.training.training_texts import TrainingText, roughened, shuffled_documents
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Document
+from headscope.text.readers.columns import Columns
 from headscope.text.sentences import sentence_spans
 
 LAYERS = (1, 2, 3, 4)
@@ -124,7 +125,7 @@ def main() -> None:
     model = hs.load_model("demo")
     sites = read_sites(model, LAYERS)
     web = learned_from(list(read_corpus([args.web])))
-    speeches = learned_from(list(read_corpus([args.speeches], id_column="id")))
+    speeches = learned_from(list(read_corpus([args.speeches], Columns(id="id"))))
     manuals = learned_from(list(read_corpus(["demo"])))
     development = list(read_corpus([args.development]))
     modes = dict(load_weights(args.out).modes) if args.mode else {}

@@ -30,6 +30,7 @@ from headscope.segment.training.fit_net import TrainingSettings
 from headscope.segment.training.fit_topic_net import TopicExample, fit_topic_net
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Document, Encoding
+from headscope.text.readers.columns import Columns
 from headscope.text.sentences import sentence_spans
 
 MOST_SENTENCES = 130
@@ -114,7 +115,7 @@ def main() -> None:
         model,
         [*learned_from(list(read_corpus([args.web]))), *read_corpus([args.development])],
     )
-    speeches = read(model, learned_from(list(read_corpus([args.speeches], id_column="id"))))
+    speeches = read(model, learned_from(list(read_corpus([args.speeches], Columns(id="id")))))
     print(f"{len(web)} and {len(speeches)} documents read", flush=True)
     rng = random.Random(0)
     examples: list[TopicExample] = []

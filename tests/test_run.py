@@ -88,7 +88,7 @@ def test_an_unfinished_run_says_how_to_finish_it(demo_run, tmp_path):
     assert run.shards_done == 0
     with pytest.raises(RunError, match="not finished"):
         _ = run.heads
-    with pytest.raises(RunError, match="no measured text"):
+    with pytest.raises(RunError, match="no measured window"):
         run.rows()
 
 

@@ -18,7 +18,7 @@ from headscope.kernels.cpu.compile_ahead import compile_ahead, is_compiling, wai
 from headscope.measuring.describe import describe_run
 from headscope.measuring.examples import measure_examples
 from headscope.measuring.reduce import reduce_run
-from headscope.measuring.untrained import NULL_WINDOWS, measure_untrained
+from headscope.measuring.untrained import measure_untrained
 from headscope.measuring.windows import CorpusRequest, corpus_hash, prepare_windows
 from headscope.measuring.workers.measure_shards import measure_shards
 from headscope.measuring.workers.plan import WorkOptions, WorkPlan
@@ -29,7 +29,13 @@ from headscope.runs.folder import RunFolder
 from headscope.runs.lock import only_writer
 from headscope.runs.manifest import FILE_NAME as MANIFEST
 from headscope.runs.manifest import CorpusRecord, Manifest, differences
-from headscope.settings import SettingOptions, Settings, refuse_unknown_options, take_options
+from headscope.settings import (
+    NULL_WINDOWS,
+    SettingOptions,
+    Settings,
+    refuse_unknown_options,
+    take_options,
+)
 from headscope.system.journal import LOG_NAME, Journal
 from headscope.system.memory import give_back_free_memory
 from headscope.system.progress import Progress, ProgressBars, SeveralProgresses

@@ -58,6 +58,9 @@ class PairRule:
         return f"{self.kind}:{self.value:g}"
 
 
+NULL_WINDOWS = 200
+"""Windows that also go through the untrained model, unless asked otherwise."""
+
 SWEEP_PAIRS: tuple[PairRule, ...] = (
     *(PairRule("top", share) for share in (0.002, 0.005, 0.01, 0.02, 0.05)),
     *(PairRule("max", fraction) for fraction in (0.1, 0.2, 0.3, 0.4, 0.5)),

@@ -32,6 +32,7 @@ from headscope.runs.examples import read_examples
 from headscope.runs.log_reader import read_progress
 from headscope.text.corpus import read_corpus
 from headscope.text.readers import file_endings
+from headscope.text.readers.columns import Columns
 from headscope.text.windows import cut_windows
 from tests.compare.tiny_bert import tokenizer_of_all
 from tests.faults.mutate import mutated, mutated_json, mutated_text, random_text
@@ -118,7 +119,7 @@ def corpus_input(chance: random.Random, folder: Path) -> tuple[str, Callable[[],
     label, name = chance.choice([None, "genre"]), chance.choice([None, "id"])
 
     def read() -> None:
-        for number, document in enumerate(read_corpus([path], label_column=label, id_column=name)):
+        for number, document in enumerate(read_corpus([path], Columns(id=name, label=label))):
             for text in (document.text, document.id, document.label or ""):
                 text.encode("utf-8")
             if number < 3:
@@ -182,7 +183,7 @@ READINGS: list[Callable[[hs.Run], object]] = [
     lambda run: run.left_out,
     lambda run: run.rows(),
     lambda run: run.windows(),
-    lambda run: run.window_table(run.manifest.stacks[0], ["pairs", "distance_sum"]),
+    lambda run: run.findings.window_table(run.manifest.stacks[0], ["pairs", "distance_sum"]),
     lambda run: run.stability(splits=2),
     lambda run: read_examples(run.folder),
     lambda run: [run.shards.read(number) for number in range(run.manifest.shards)],

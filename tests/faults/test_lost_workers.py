@@ -19,13 +19,13 @@ __all__ = ["single", "workload"]  # fixtures
 POISON = """
 import sys
 if "headscope.measuring.workers.processes" in sys.orig_argv:
-    import os, headscope.measuring.shard
-    read = headscope.measuring.shard.read_windows
-    def read_or_die(folder, number, expected_hash):
+    import os, headscope.runs.folder
+    read = headscope.runs.folder.read_windows
+    def read_or_die(folder, number, *rest):
         if number == 1:
             os.kill(os.getpid(), 9)
-        return read(folder, number, expected_hash)
-    headscope.measuring.shard.read_windows = read_or_die
+        return read(folder, number, *rest)
+    headscope.runs.folder.read_windows = read_or_die
 """
 
 

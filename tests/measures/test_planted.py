@@ -39,7 +39,7 @@ def heads(request) -> pd.DataFrame:
     z[:, HEADS.index("twins")] *= 3
     batch = padded_batch(texts, SETTINGS)
     statistics = request.param(z, attention.sum(-2), batch, causal=False, settings=SETTINGS)
-    builder = ShardBuilder(texts=TEXTS, first_window=0, sites=[("encoder", 1, len(HEADS))])
+    builder = ShardBuilder(windows=TEXTS, first_window=0, sites=[("encoder", 1, len(HEADS))])
     rows = {name: values.numpy() for name, values in statistics.rows.items()}
     builder.add_rows("encoder", np.arange(TEXTS), rows)
     builder.add_array("encoder", "aligned_count", np.zeros((48, 48)))

@@ -8,8 +8,8 @@ import pytest
 
 from headscope.errors import RunError
 from headscope.measuring.examples import MOST_PAIRS, measure_examples
-from headscope.run import Run
 from headscope.runs.examples import read_examples
+from headscope.runs.folder import RunFolder
 from headscope.settings import PairRule
 
 
@@ -28,7 +28,7 @@ def test_examples_are_the_pairs_that_were_counted_the_most_similar_first(demo_ru
 def test_long_lists_keep_their_most_similar_pairs(demo_model, demo_run, tmp_path):
     shutil.copytree(demo_run.folder / "windows", tmp_path / "windows")
     settings = replace(demo_run.manifest.settings, pairs=PairRule("top", 0.1))
-    run = Run(tmp_path, replace(demo_run.manifest, settings=settings))
+    run = RunFolder(tmp_path, replace(demo_run.manifest, settings=settings))
     measure_examples(run, demo_model, demo_model.sites_of([1, 4]))
     examples = read_examples(tmp_path)
     assert sorted(examples["layer"].unique()) == [1, 4]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from headscope.errors import CorpusError
 from headscope.text.corpus import read_corpus
 from headscope.text.readers import file_endings, source_file
+from headscope.text.readers.columns import Columns
 
 ROWS = [
     {"text": "One. “Zwei”,\nthree.", "key": "a", "genre": "news"},
@@ -67,7 +68,7 @@ def test_every_kind_of_file_is_read(tmp_path, kind, compressed):
 @pytest.mark.parametrize("kind", [".jsonl", ".csv", ".tsv", ".parquet"])
 def test_columns_are_taken_by_name(tmp_path, kind):
     path = write(tmp_path / f"c{kind}", CONTENT[kind])
-    documents = read_corpus([path], text_column="key", id_column="text", label_column="genre")
+    documents = read_corpus([path], Columns("key", id="text", label="genre"))
     first, second = documents
     assert (first.text, first.id, first.label) == ("a", ROWS[0]["text"], "news")
     assert not second.label
@@ -77,7 +78,7 @@ def test_columns_are_taken_by_name(tmp_path, kind):
 def test_a_missing_column_is_named_with_those_there_are(tmp_path, kind):
     path = write(tmp_path / f"c{kind}", CONTENT[kind])
     with pytest.raises(CorpusError, match=r"no column 'body'.*'text', 'key', 'genre'"):
-        list(read_corpus([path], text_column="body"))
+        list(read_corpus([path], Columns("body")))
 
 
 def test_a_folder_is_read_in_order_and_strange_files_are_passed_over(tmp_path):
@@ -117,7 +118,7 @@ def test_a_byte_order_mark_is_dropped(tmp_path):
 
 def test_the_library_for_hub_datasets_reads_local_folders(tmp_path):
     write(tmp_path / "train.jsonl", CONTENT[".jsonl"])
-    documents = list(read_corpus([f"hf:{tmp_path}"], id_column="key", label_column="genre"))
+    documents = list(read_corpus([f"hf:{tmp_path}"], Columns(id="key", label="genre")))
     assert [(d.id, d.text, d.label) for d in documents] == [
         ("a", ROWS[0]["text"], "news"),
         ("b", ROWS[1]["text"], None),

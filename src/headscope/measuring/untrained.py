@@ -26,8 +26,6 @@ from headscope.text.windows import Window
 
 SEEDS = (0, 1, 2)
 """Of the random weights."""
-NULL_WINDOWS = 200
-"""Windows that go through the untrained model, unless asked otherwise."""
 
 
 def measure_untrained(

@@ -6,7 +6,7 @@ import pytest
 
 from headscope.errors import RunError, SettingsError
 from headscope.measuring.workers.exchange import ShardExchange
-from headscope.run import Run
+from headscope.runs.folder import RunFolder
 
 
 @pytest.mark.parametrize("protocol", ["file", "memory"])
@@ -26,7 +26,7 @@ def test_shards_travel_through_a_store_and_leave_nothing_but_the_manifest(
     there.put_shard(worker, 1)
     assert here.has_shard(1)
     here.take_shard(home, 1)
-    run = Run(home, single.manifest)
+    run = RunFolder(home, single.manifest)
     assert run.shards.is_whole(1)
     assert run.shards.read(1).rows.equals(single.shards.read(1).rows)
     assert not here.has_shard(1)

@@ -84,7 +84,7 @@ def test_a_head_that_is_not_there_is_refused(layer, head):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_a_real_view_can_be_drawn_whatever_the_type_of_its_numbers(dtype):
-    view = headscope.look.look("demo", "The cat sat on the mat. The dog saw the cat.", dtype=dtype)
+    view = headscope.look("demo", "The cat sat on the mat. The dog saw the cat.", dtype=dtype)
     left = text_figure(view, 6, 12, "demo").axes[0]
     assert np.asarray(left.get_images()[0].get_array()) == pytest.approx(view.attention[5, 11])
     assert [t.get_text() for t in left.get_yticklabels()] == list(view.tokens)

@@ -2,9 +2,10 @@ import gzip
 
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Word
+from headscope.text.readers.columns import Columns
 
 
-def read(tmp_path, lines, **options):
+def read(tmp_path, lines, columns=None):
     """The documents of lines that give id, form, lemma and part of speech, and after | the rest."""
     path = tmp_path / "a.conllu"
     with path.open("w", encoding="utf-8") as file:
@@ -13,7 +14,7 @@ def read(tmp_path, lines, **options):
                 fields, _, misc = line.partition(" | ")
                 line = "\t".join([*fields.split(), *"_____", misc or "_"])
             file.write(line + "\n")
-    return list(read_corpus([path], **options))
+    return list(read_corpus([path], columns))
 
 
 def test_sentences_and_words_are_exact_spans(tmp_path):
@@ -96,8 +97,8 @@ def test_scripts_without_spaces_stay_without(tmp_path):
 def test_a_comment_can_hold_the_label(tmp_path):
     lines = ["# newdoc id = x-1", "# meta::genre = news", "# topic = art", "1 Hi hi INTJ"]
     assert read(tmp_path, lines)[0].label == "news"
-    assert read(tmp_path, lines, label_column="topic")[0].label == "art"
-    assert read(tmp_path, lines, label_column="nothing")[0].label is None
+    assert read(tmp_path, lines, columns=Columns(label="topic"))[0].label == "art"
+    assert read(tmp_path, lines, columns=Columns(label="nothing"))[0].label is None
 
 
 def test_a_real_treebank_agrees_with_its_own_text_comments(corpora):
