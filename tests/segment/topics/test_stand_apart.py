@@ -9,7 +9,7 @@ from headscope.segment.topics.topics import stand_apart
 STARTS = [8, 16, 24]
 
 
-def stand_apart(vectors, starts):
+def segments_stand_apart(vectors, starts):
     unit = unit_vectors(vectors)
     return stand_apart(unit @ unit.T, starts)
 
@@ -42,8 +42,8 @@ def by_definition(vectors, starts):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_echoes_make_segments_one_text(seed):
-    assert stand_apart(passages(np.random.default_rng(seed), 0), STARTS)
-    assert not stand_apart(passages(np.random.default_rng(seed), 8), STARTS)
+    assert segments_stand_apart(passages(np.random.default_rng(seed), 0), STARTS)
+    assert not segments_stand_apart(passages(np.random.default_rng(seed), 8), STARTS)
 
 
 def test_verdict_is_that_of_the_definition():
