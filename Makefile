@@ -30,8 +30,10 @@ PARAGRAPHS ?= ../shared/corpora/ewt-dev.conllu.gz
 demo: $(VENV)/.demo
 	$(BIN)/headscope analyze --nulls 30
 
+# A file is run by one worker, in the order of tests/conftest.py. Bytecode is kept: dozens of
+# processes import the same files.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-oldest: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade \
@@ -39,7 +41,7 @@ test-oldest: $(VENV)/.dev
 	PYTHONPATH=.cache/transformers-$(OLDEST) $(BIN)/python -m pytest tests/models/test_families.py
 
 test-faults: $(VENV)/.dev
-	$(BIN)/python -m pytest tests/faults tests/scale tests/faults/test_security.py tests/faults/test_interrupted_runs.py -m 'long or not long'
+	$(BIN)/python -m pytest tests/faults tests/measuring/workers -m 'long or not long'
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.faults.fuzz --inputs 10000
