@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from headscope.errors import RunError, in_one_line
 from headscope.runs.files import sha256_of
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 
 def open_checked(
@@ -17,12 +20,15 @@ def open_checked(
     required: tuple[str, ...],
     type_of: Callable[[str], pa.DataType | None],
     advice: str,
-) -> ds.Dataset:
+) -> "ds.Dataset":
     """The dataset of some files, given with their SHA-256, in order.
 
     It must have the `required` columns, and every column the type that `type_of` gives. `advice`
     says what to do about a file that is missing or damaged.
     """
+    # Not before it is needed: it imports pandas, which workers do without.
+    import pyarrow.dataset as ds
+
     for path, expected in files.items():
         if not is_unchanged(path, expected):
             raise RunError(f"{path} is missing or damaged; {advice}")

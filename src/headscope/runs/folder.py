@@ -6,9 +6,9 @@ finished run is in `headscope.run`.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
 from headscope.errors import RunError
@@ -19,6 +19,9 @@ from headscope.runs.manifest import Manifest
 from headscope.runs.shards import ShardStore
 from headscope.runs.window_files import WINDOW_SCHEMA, read_windows, window_file
 from headscope.text.windows import Window
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 RESULTS = "results.nc"
 """The reduced arrays: a run that has them is finished."""
@@ -76,7 +79,7 @@ class RunFolder:
         """The folder of the untrained model of a seed."""
         return self.path / NULLS / f"untrained-{seed}"
 
-    def rows(self) -> ds.Dataset:
+    def rows(self) -> "ds.Dataset":
         """A row per window, stack, layer and head, as an Arrow dataset that reads what it needs."""
         files = self.shards.row_files(self.manifest.corpus.shard_texts)
         if not files:
@@ -88,7 +91,7 @@ class RunFolder:
             advice="run the same analyze command again to measure it again",
         )
 
-    def windows(self) -> ds.Dataset:
+    def windows(self) -> "ds.Dataset":
         """A row per window: its tokens, their offsets and sentences, as an Arrow dataset."""
         # By number: a first attempt that was killed may have left more files than this run has.
         files = {

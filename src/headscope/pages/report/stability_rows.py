@@ -48,12 +48,9 @@ def stack_stability(result: StabilityResult | None, stack: str) -> StackStabilit
     )
 
 
-_TITLES = {measure.name: measure.title for measure in MEASURES}
-
-
 def _row(record: dict[Hashable, Any]) -> StabilityRow:
     name = str(record["measure"])
-    title = _TITLES[name.removesuffix("_excess")]
+    title = MEASURES[name.removesuffix("_excess")].title
     return StabilityRow(
         title=f"{title}, beyond expectation" if name.endswith("_excess") else title,
         correlation=_cell(record["rank_correlation"]),
