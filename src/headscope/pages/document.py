@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from headscope.pages.bundle import script_of, style_of
+from headscope.pages.bundle_assets import script_of, style_of
 
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from headscope.pages.bundle import style_of, widget_of
+from headscope.pages.bundle_assets import style_of, widget_of
 
 MISSING = '(the interactive view needs anywidget: pip install "headscope[notebook]")'
 

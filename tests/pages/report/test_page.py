@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.findings.summary import finding_columns, finding_rows
+from headscope.findings.findings_table import finding_columns, finding_rows
 from headscope.run import Run, open_run
 from tests.browser import open_page
 from tests.faults.seed_files import KEPT

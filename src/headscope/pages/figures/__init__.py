@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from headscope.pages.figures.aligned import ALIGNED
 from headscope.pages.figures.distance_heads import DISTANCE_HEADS
 from headscope.pages.figures.distance_layers import DISTANCE_LAYERS
-from headscope.pages.figures.drawing import NothingToDraw, settled
 from headscope.pages.figures.figure import RunFigure, StackFindings
 from headscope.pages.figures.focal import FOCAL
 from headscope.pages.figures.head_grid import HEAD_GRID
 from headscope.pages.figures.layers import LAYERS
+from headscope.pages.figures.layout import NothingToDraw, settled
 from headscope.pages.figures.roles import ROLE_MAP
 from headscope.pages.figures.same_sentence import SAME_SENTENCE_BY_LAYER
 from headscope.pages.figures.separators import SEPARATORS_BY_LAYER

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headscope.findings.depth import three_depths
-from headscope.pages.figures.drawing import NothingToDraw, framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import NothingToDraw, framed_figure
 from headscope.pages.figures.matrices import draw_matrix, mean_aligned
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import style

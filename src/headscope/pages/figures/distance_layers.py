@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headscope.pages.figures.distances import baseline_shares, in_bins, octave_bins, pair_shares
-from headscope.pages.figures.drawing import framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import framed_figure
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import ORDERED, SMALL, style
 

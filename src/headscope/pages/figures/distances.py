@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from headscope.pages.figures.drawing import NothingToDraw
+from headscope.pages.figures.layout import NothingToDraw
 
 
 def pair_shares(counts: xr.DataArray) -> NDArray[np.float64]:

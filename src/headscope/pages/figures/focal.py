@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headscope.pages.figures.drawing import NothingToDraw, framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import NothingToDraw, framed_figure
 from headscope.pages.figures.matrices import draw_bar
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import DIVERGING, PAPER, SEQUENTIAL, SMALL, style

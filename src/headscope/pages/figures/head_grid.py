@@ -6,8 +6,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headscope.pages.figures.drawing import framed_figure, label_grid
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import framed_figure, label_grid
 from headscope.pages.figures.matrices import draw_bar, mean_similarity, value_range
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import DIVERGING, FULL_WIDTH, SEQUENTIAL, SMALL, style

@@ -6,13 +6,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headscope.measures.tables import layer_table
-from headscope.pages.figures.drawing import (
+from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import (
     NothingToDraw,
     draw_by_layer,
     framed_figure,
     label_layers,
 )
-from headscope.pages.figures.figure import RunFigure, from_results
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import EXPECTED, GREY, MEASURED, style
 

@@ -5,8 +5,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from headscope.measures.tables import layer_table
-from headscope.pages.figures.drawing import draw_by_layer, framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import draw_by_layer, framed_figure
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import EXPECTED, style
 from headscope.text.kinds import TokenKind

@@ -5,8 +5,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from headscope.findings.depth import three_depths
-from headscope.pages.figures.drawing import framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import framed_figure
 from headscope.pages.figures.matrices import draw_matrix, mean_similarity
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import style

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headscope.errors import SettingsError
-from headscope.pages.figures.drawing import framed_figure, settled
+from headscope.pages.figures.layout import framed_figure, settled
 from headscope.pages.figures.matrices import draw_matrix, value_range
 from headscope.pages.figures.style import PAPER, SMALL, style
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from headscope.findings.depth import three_depths
 from headscope.measures.measure import ratio
-from headscope.pages.figures.drawing import NothingToDraw, framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import NothingToDraw, framed_figure
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import DEPTHS, EXPECTED, style
 from headscope.settings import PairRule

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from headscope.pages.packed import packed_bytes
+from headscope.pages.packed_arrays import packed_bytes
 
 MOST_TOKENS = 8
 """Tokens named for a head."""

@@ -10,9 +10,9 @@ import xarray as xr
 
 from headscope.measures import MEASURES
 from headscope.pages.figures.distances import baseline_shares, in_bins, octave_bins, pair_shares
-from headscope.pages.figures.drawing import NothingToDraw
+from headscope.pages.figures.layout import NothingToDraw
 from headscope.pages.figures.matrices import mean_aligned, mean_similarity
-from headscope.pages.packed import packed_maps
+from headscope.pages.packed_arrays import packed_maps
 from headscope.pages.report.examples import FocalCount, HeadKey
 from headscope.settings import SIMILARITY_VARIANTS
 

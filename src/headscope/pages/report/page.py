@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 from headscope.findings.claims import Verdict
 from headscope.findings.claims.sanity import Sign
+from headscope.findings.findings_table import finding_columns, finding_rows
 from headscope.findings.roles import ROLES
 from headscope.findings.stability import StabilityResult
-from headscope.findings.summary import finding_columns, finding_rows
 from headscope.pages.document import Page, make_page
 from headscope.pages.figures import FIGURES
 from headscope.pages.figures.style import style

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from headscope.pages.document import Page, make_page
-from headscope.pages.packed import packed_bytes, packed_maps, plain_floats
+from headscope.pages.packed_arrays import packed_bytes, packed_maps, plain_floats
 from headscope.pages.viewer.matrices import LayerMatrices, StackMatrices, TextMatrices
 
 SIDE = 40
