@@ -1,4 +1,4 @@
-"""Figures: one figure, one file, from findings to a matplotlib figure. No torch in here.
+"""Figures: one figure, one file, drawn from findings with matplotlib. No torch in here.
 
 To add one, write a file with a `RunFigure` and put it into `FIGURES` below.
 """
@@ -40,18 +40,18 @@ FIGURES: Registry[RunFigure] = Registry(
         THRESHOLDS,
     ],
 )
-"""In the order in which they tell the story."""
+"""In the order in which the report shows them."""
 
 
 def draw_figure(name: str, findings: StackFindings) -> Figure:
-    """The figure of that name; `NothingToDraw` where the run has nothing for it to show."""
+    """The figure of that name; raises `NothingToDraw` if the run has nothing to show in it."""
     figure = FIGURES[name]
     with style():
         return settled(figure.draw(findings))
 
 
 def draw_figures(figures: Iterable[RunFigure], findings: StackFindings) -> dict[str, Figure]:
-    """Some figures by name, without those that the run has nothing to show for."""
+    """Some figures by name, without those that the run has nothing to show in."""
     drawn = {}
     for figure in figures:
         with suppress(NothingToDraw):

@@ -21,8 +21,8 @@ _PANELS = {
 def separators_figure(results: xr.Dataset, source: Source) -> Figure:
     """Three panels over the layers, with a point for every head.
 
-    The dashed line is the share of separators among the tokens: attention that minds no token
-    would give them about that much.
+    The dashed line is the share of separators among the tokens: uniform attention would give them
+    about that much.
     """
     layers = results["layer"].to_numpy()
     table = layer_table(results)
