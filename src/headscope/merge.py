@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 from headscope.errors import MergeError, RunError
 from headscope.measuring.reduce import reduce_run
 from headscope.run import Run
-from headscope.runs.checked_tables import refuse_unreadable
 from headscope.runs.examples import has_examples, read_examples, write_examples
 from headscope.runs.files import write_whole
 from headscope.runs.folder import RunFolder
 from headscope.runs.lock import only_writer
 from headscope.runs.manifest import SCHEMA, CorpusRecord, differences
+from headscope.runs.parquet_files import refuse_unreadable
 from headscope.runs.shards import Shard
 from headscope.runs.window_files import window_file
 

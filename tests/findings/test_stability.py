@@ -17,8 +17,8 @@ from headscope.findings.resampling.weighted_sums import weighted_sums
 from headscope.findings.stability import domain_of, stability
 from headscope.findings.stability.reliability import spearman_brown
 from headscope.findings.stability.window_groups import (
-    dealt_anew,
     labelled_groups,
+    permuted_groups,
     random_halves,
     random_subsets,
 )
@@ -54,13 +54,13 @@ def labelled_run(demo_model, tmp_path_factory):
     )
 
 
-def rows_and_texts(run: hs.Run) -> tuple[pd.DataFrame, pd.DataFrame]:
+def rows_and_windows(run: hs.Run) -> tuple[pd.DataFrame, pd.DataFrame]:
     texts = run.windows().to_table(columns=["document", "label"]).to_pandas()
     return run.rows().to_table().to_pandas(), texts
 
 
 def planted(documents, labels, **columns) -> tuple[ds.Dataset, ds.Dataset]:
-    """Rows and windows of a run in which all columns are 1, but for those given: (text, head)."""
+    """Rows and windows of a run in which all columns are 1, but for those given: (window, head)."""
     texts, heads = len(documents), LAYERS * HEADS
     names = {m.numerator for m in MEASURES} | {m.denominator for m in MEASURES}
     names |= {m.expected for m in MEASURES if m.expected}
@@ -77,7 +77,7 @@ def planted(documents, labels, **columns) -> tuple[ds.Dataset, ds.Dataset]:
 
 
 def test_weighted_sums_equal_sums_by_pandas(labelled_run):
-    rows, texts = rows_and_texts(labelled_run)
+    rows, texts = rows_and_windows(labelled_run)
     weights = np.random.default_rng(0).integers(0, 3, (4, len(texts)))
     found = weighted_sums(labelled_run.rows(), ["pairs", "same_sentence_expected"], weights)
     for choice, weight in enumerate(weights):
@@ -89,7 +89,7 @@ def test_weighted_sums_equal_sums_by_pandas(labelled_run):
 
 
 def test_domains_are_what_the_rows_of_their_texts_give(labelled_run):
-    rows, texts = rows_and_texts(labelled_run)
+    rows, texts = rows_and_windows(labelled_run)
     domains = labelled_run.stability().domains
     assert domains.texts == texts["label"].value_counts().to_dict()
     for label, heads in domains.heads.groupby("group"):
@@ -107,7 +107,7 @@ def test_domains_are_what_the_rows_of_their_texts_give(labelled_run):
 
 
 def test_subsets_add_up_to_the_run(labelled_run):
-    """Two halves hold every text once, so that their counts are those of the run."""
+    """Two halves hold every window once, so that their counts are those of the run."""
     subsets = labelled_run.stability().subsets
     assert list(subsets.texts) == ["subset 1", "subset 2"]
     assert sum(subsets.texts.values()) == labelled_run.manifest.corpus.windows
@@ -131,12 +131,12 @@ def test_agreement_is_that_of_the_tables_beside_it(labelled_run):
     assert row["difference"] == pytest.approx(np.mean(gaps))
 
 
-documents_of_texts = st.lists(st.integers(0, 6), min_size=2, max_size=60).map(
+documents_of_windows = st.lists(st.integers(0, 6), min_size=2, max_size=60).map(
     lambda ids: np.unique(ids, return_inverse=True)[1].astype(np.int64)
 )
 
 
-@given(documents_of_texts, st.integers(1, 40), st.integers(2, 4), st.integers(0, 99))
+@given(documents_of_windows, st.integers(1, 40), st.integers(2, 4), st.integers(0, 99))
 def test_subsets_are_disjoint_and_keep_documents_whole(document, texts, subsets, seed):
     lengths = np.bincount(document)
     subsets = min(subsets, len(lengths))
@@ -150,7 +150,7 @@ def test_subsets_are_disjoint_and_keep_documents_whole(document, texts, subsets,
     assert (sizes < texts + lengths.max()).all(), "too large by part of a document at most"
 
 
-@given(documents_of_texts, st.integers(0, 99))
+@given(documents_of_windows, st.integers(0, 99))
 def test_halves_hold_every_text_once_and_keep_documents_whole(document, seed):
     lengths = np.bincount(document)
     if len(lengths) < 2:
@@ -163,10 +163,10 @@ def test_halves_hold_every_text_once_and_keep_documents_whole(document, seed):
         assert abs(int(half.sum()) - int(other.sum())) <= lengths.max()
 
 
-def test_labels_dealt_anew_keep_documents_whole_and_their_number():
+def test_permuted_labels_keep_documents_whole_and_their_number():
     document = np.repeat(np.arange(6), [1, 2, 3, 1, 2, 3])
     groups = labelled_groups([["a", "b", None][number % 3] for number in document], 9)
-    member = dealt_anew(groups, document, np.random.default_rng(0))
+    member = permuted_groups(groups, document, np.random.default_rng(0))
     assert (member.sum(axis=0) == groups.member.sum(axis=0)).all(), "no label stays no label"
     for group in member:
         assert len(set(document[group])) == 2
@@ -174,7 +174,7 @@ def test_labels_dealt_anew_keep_documents_whole_and_their_number():
 
 
 def test_reliability_is_that_of_the_plan():
-    """Heads differ by 1, texts add noise: of n texts, reliability is 1 / (1 + noise**2 / n)."""
+    """Heads differ by 1, windows add noise: of n windows, reliability is 1 / (1 + noise**2 / n)."""
     rng = np.random.default_rng(5)
     texts, heads = 80, LAYERS * HEADS
     true = rng.normal(size=heads)
@@ -275,9 +275,9 @@ def test_the_seed_decides_and_nothing_else(labelled_run):
 @pytest.mark.parametrize(
     ("documents", "labels", "says"),
     [
-        (["a"], [None], "the run has one text"),
+        (["a"], [None], "the run has one window"),
         (["a", "a"], [None, None], "the run has one document"),
-        (["a", "b"], [None, None], "no text has one"),
+        (["a", "b"], [None, None], "no window has one"),
         (["a", "b"], ["news", "news"], "all have 'news'"),
         (["a", "b"], ["news", "email"], "cannot be told apart"),
     ],
@@ -294,7 +294,7 @@ def test_what_the_texts_cannot_tell_is_said(documents, labels, says):
 
 def test_a_measure_without_values_is_named_and_has_no_number(labelled_run):
     result = labelled_run.stability()
-    assert "lemma_repetition (encoder): no head has a value in these texts" in result.unanswered
+    assert "lemma_repetition (encoder): no head has a value in these windows" in result.unanswered
     for table in (result.subsets.agreement, result.reliability, result.domains.agreement):
         row = table.set_index("measure").loc["lemma_repetition"]
         row = row.drop(["stack", "splits"], errors="ignore")
@@ -305,7 +305,7 @@ def test_a_measure_without_values_is_named_and_has_no_number(labelled_run):
     ("options", "says"),
     [
         ({"subset": 0}, "subset"),
-        ({"subsets": 1}, "two are the least"),
+        ({"subsets": 1}, "compare at least two"),
         ({"seed": -1}, "seed"),
     ],
 )

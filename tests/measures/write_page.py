@@ -7,15 +7,15 @@ from headscope.measures import MEASURES
 PAGE = Path(__file__).parents[2] / "docs" / "measures.md"
 HEAD = """# Measures
 
-A measure is the sum of one column of the shards over the sum of another, so that there is one
-formula for a head, a layer, a subset of texts or a bootstrap sample. Where nothing was counted it
+A measure is the sum of one column of the shards divided by the sum of another, so that there is one
+formula for a head, a layer, a subset of windows or a bootstrap sample. Where nothing was counted it
 is NaN, never zero. Most have an expectation, `NAME_expected`: what the number would be without the
 effect. Read a measure against it, and against the untrained model (`run.untrained`).
 
-Words: C is the context similarity matrix of a head and a text, scalar products of the vectors that
-the head writes, zero on the diagonal (`raw`; `centred` and `cosine` are options). High-similarity
-pairs are the pairs with the largest C, by default 1 % of the pairs of a text. Special tokens form
-no pairs unless asked to.
+Words: C is the context similarity matrix of a head and a window, the dot products of the vectors
+that the head writes, zero on the diagonal (`raw`; `centred` and `cosine` are options).
+High-similarity pairs are the pairs with the largest C, by default 1 % of the pairs of a window.
+Special tokens form no pairs unless asked to.
 
 This page is written from the code: `python tests/measures/write_page.py`.
 """

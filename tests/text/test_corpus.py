@@ -139,7 +139,7 @@ def test_the_library_for_hub_datasets_reads_local_folders(tmp_path):
         ("a.txt", b" \n ", "no text"),
         ("a.jsonl", b"\n\n", "no text"),
         ("a.csv", b"text\n", "no text"),
-        ("a.jsonl", b'{"text": "x"}\n[1]', "line 2 is no JSON object"),
+        ("a.jsonl", b'{"text": "x"}\n[1]', "line 2 is not a JSON object"),
         ("a.jsonl", b"[" * 100_000, "line 1 is not valid JSON"),
         ("a.jsonl", b'{"text": 5}', "holds int, not text"),
         ("a.jsonl", b'{"text": "\\ud800"}', "half a surrogate pair"),

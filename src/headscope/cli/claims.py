@@ -25,8 +25,7 @@ def claims_command(
     as_json: Json = False,
 ) -> None:
     """Judge each claim of the paper: holds, fails or undecided, against its null."""
-    from headscope.findings.claims import CLAIMS
-    from headscope.findings.claims.judge import judge
+    from headscope.findings.claims import CLAIMS, judge
     from headscope.findings.claims.sanity import sanity_signs
     from headscope.run import open_run
 

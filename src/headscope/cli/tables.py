@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from headscope.findings.summary import finding_columns, finding_rows
+from headscope.findings.findings_table import finding_columns, finding_rows
 from headscope.measures.tables import layer_table
 from headscope.run import Run
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.measures import Measure
-from headscope.measures.attention_share import SEPARATOR_ATTENTION
 from headscope.measures.block_contrast import BLOCK_CONTRAST
-from headscope.measures.focal import FOCAL_EXCLUSIVENESS
+from headscope.measures.focal_exclusiveness import FOCAL_EXCLUSIVENESS
 from headscope.measures.mean_distance import MEAN_DISTANCE
 from headscope.measures.repetition import REPETITION
 from headscope.measures.same_sentence import SAME_SENTENCE
+from headscope.measures.separator_attention import SEPARATOR_ATTENTION
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Int
 
 from headscope.run import Run
-from headscope.runs.checked_tables import refuse_unreadable
+from headscope.runs.parquet_files import refuse_unreadable
 
 
 @dataclass(frozen=True, eq=False)

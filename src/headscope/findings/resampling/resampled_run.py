@@ -1,4 +1,4 @@
-"""Every column sum of a run in every bootstrap sample: what intervals of all measures come from."""
+"""The column sums of a run in every bootstrap sample, from which all intervals are made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ Samples = Float64[np.ndarray, " sample"]
 
 @dataclass(frozen=True, eq=False)
 class ResampledRun:
-    """The sums over texts of one stack, in the run itself (sample 0) and resampled."""
+    """The sums over windows of one stack, in the run itself (sample 0) and in each resample."""
 
     sums: dict[str, Float64[np.ndarray, "sample layer head"]]
     layers: tuple[int, ...]
-    texts: int
+    windows: int
     documents: int
 
     def pooled(self, measure: Measure, layers: Sequence[int] | None = None) -> Samples:
@@ -47,7 +47,7 @@ class ResampledRun:
         return _flat(_expected(measure, self.sums))
 
     def total(self, column: str) -> float:
-        """The sum of a column over all texts, layers and heads."""
+        """The sum of a column over all windows, layers and heads."""
         return float(np.nansum(self.sums[column][0]))
 
     def _of_layers(self, measure: Measure, layers: Sequence[int] | None) -> dict[str, Samples]:
@@ -72,7 +72,7 @@ def resample_run(table: WindowTable, seed: int, resamples: int = RESAMPLES) -> R
     return ResampledRun(
         sums={name: part.reshape(-1, *shape[1:]) for name, part in zip(names, parts, strict=True)},
         layers=table.layers,
-        texts=table.texts,
+        windows=table.windows,
         documents=table.documents,
     )
 
@@ -83,7 +83,7 @@ def interval_of(samples: Samples) -> Interval:
 
 
 def over_seeds(seeds: Sequence[Samples]) -> Samples:
-    """One set of samples from those of several seeds: it varies with texts and with seeds."""
+    """One set of samples from those of several seeds: it varies with documents and with seeds."""
     stacked = np.stack(seeds)
     picked = stacked[np.arange(stacked.shape[1]) % len(stacked), np.arange(stacked.shape[1])]
     picked[0] = stacked[:, 0].mean()

@@ -1,4 +1,4 @@
-"""How far a head's similarity reaches."""
+"""Within which distance half of a head's similarity lies."""
 
 from headscope.measures.measure import Measure
 
@@ -9,11 +9,11 @@ HALF_DISTANCE = Measure(
     numerator="half_distance",
     denominator="half_distance_texts",
     definition=(
-        "The distance within which half of a text's positive similarity lies, all pairs counted; "
-        "the mean over texts."
+        "The distance within which half of a window's positive similarity lies, over all pairs; "
+        "the mean over windows."
     ),
     misleads=(
-        "Raw similarity of many heads is ruled by the mean vector: all pairs are then alike, and "
+        "The mean vector dominates the raw similarity of many heads: all pairs are then alike, and "
         "half lies within 0.29 of the window whatever the head does. Look at the centred variant."
     ),
 )

@@ -1,4 +1,4 @@
-"""Marks: the sentence, word, form, lemma and kind of every token of a document."""
+"""Annotations: the sentence, word, form, lemma and kind of every token of a document."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ _SEPARATORS = np.array([ord(character) for character in SEPARATOR_CHARACTERS], d
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class MarkedTokens:
-    """The tokens of a whole document; ids are numbered through the document, -1 is none."""
+class AnnotatedTokens:
+    """The tokens of a whole document; ids are numbered throughout the document, -1 is none."""
 
     text: str
     token_ids: Int32[np.ndarray, " token"]
@@ -41,13 +41,13 @@ class MarkedTokens:
             yield self.special_names[token_id] if start < 0 else self.text[start:end]
 
 
-def mark_tokens(
+def annotate_tokens(
     document: Document, encoding: Encoding, special_names: dict[int, str]
-) -> MarkedTokens:
-    """Every token of a document with its marks.
+) -> AnnotatedTokens:
+    """Every token of a document with its annotations.
 
     A token belongs to the sentence and to the word in which its first character lies. A token
-    outside all words (blank space, mostly) is a word of its own. A special token that is spelled
+    outside all words (mostly white space) is a word of its own. A special token that is spelled
     out in the text ("[SEP]") is special there too, since the model takes it for one.
     """
     text = document.text
@@ -77,7 +77,7 @@ def mark_tokens(
         word_ids[token] = n_words + token
         form_ids[token] = n_words + other_forms.setdefault(form, len(other_forms))
 
-    # Punctuation is the exception: looking at its first character spares slicing every token.
+    # Few tokens are punctuation: a look at the first character saves slicing all of them.
     may_separate = np.isin(codes, _SEPARATORS)
     for token in np.flatnonzero(may_separate[np.minimum(starts, len(codes) - 1)]).tolist():
         if is_separator(text[starts[token] : ends[token]]):
@@ -87,7 +87,7 @@ def mark_tokens(
     kinds[special] = TokenKind.SPECIAL
     for ids in (starts, ends, sentence_ids, word_ids, form_ids, lemma_ids):
         ids[special] = -1
-    return MarkedTokens(
+    return AnnotatedTokens(
         text=text,
         token_ids=encoding.token_ids,
         starts=starts,
@@ -106,12 +106,12 @@ def _without_space(
     starts: Int32[np.ndarray, " token"],
     ends: Int32[np.ndarray, " token"],
 ) -> tuple[Int32[np.ndarray, " token"], Int32[np.ndarray, " token"]]:
-    """The spans without space at either end; a span of nothing but space stays as it is."""
+    """The spans without white space at either end; a span of only white space stays as it is."""
     visible = np.flatnonzero(~np.isin(codes, _SPACES)).astype(np.int32)
     first = np.searchsorted(visible, starts, side="left")
-    behind = np.searchsorted(visible, ends, side="left")
-    has_text = first < behind
+    after = np.searchsorted(visible, ends, side="left")
+    has_text = first < after
     starts, ends = starts.copy(), ends.copy()
     starts[has_text] = visible[first[has_text]]
-    ends[has_text] = visible[behind[has_text] - 1] + 1
+    ends[has_text] = visible[after[has_text] - 1] + 1
     return starts, ends

@@ -1,4 +1,4 @@
-"""The Parquet files of a run as one table, after their checksums were checked."""
+"""The Parquet files of a run as one table, once their checksums are verified."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -8,25 +8,28 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from headscope.errors import RunError, in_one_line
-from headscope.runs.files import sha256_of
+from headscope.runs.files import is_unchanged
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 
-def open_checked(
+def open_verified(
     files: Mapping[Path, str],
     *,
     required: tuple[str, ...],
     type_of: Callable[[str], pa.DataType | None],
     advice: str,
 ) -> "ds.Dataset":
-    """The dataset of some files, given with their SHA-256, in order.
+    """The dataset of some files, in order.
 
-    It must have the `required` columns, and every column the type that `type_of` gives. `advice`
-    says what to do about a file that is missing or damaged.
+    Args:
+        files: Each file with the SHA-256 that it must have.
+        required: Columns that must be there.
+        type_of: The type that a column must have; None for a column that must not be there.
+        advice: What to do about a file that is missing or damaged.
     """
-    # Not before it is needed: it imports pandas, which workers do without.
+    # Here, because importing it imports pandas, which those who measure do not need.
     import pyarrow.dataset as ds
 
     for path, expected in files.items():
@@ -37,20 +40,21 @@ def open_checked(
         dataset = ds.dataset([str(path) for path in files], format="parquet")
     found = {field.name: field.type for field in dataset.schema}
     missing = set(required) - set(found)
-    wrong = {name for name, kind in found.items() if kind != type_of(name)}
+    wrong = {name for name, type_ in found.items() if type_ != type_of(name)}
     if missing or wrong:
         names = ", ".join(map(repr, sorted(missing | wrong)[:5]))
         raise RunError(
-            f"{first} is no table of headscope: {names} missing or of a wrong type; {advice}"
+            f"{first} is not a table of headscope: {names} missing or of a wrong type; {advice}"
         )
     return dataset
 
 
 @contextmanager
 def refuse_unreadable(what: str) -> Iterator[None]:
-    """Errors of Arrow, and rows that cannot be, become a RunError.
+    """Errors of Arrow, and of impossible rows, become a RunError that names `what`.
 
-    Checksums tell what was damaged later; a file may also have been written wrong, or by others.
+    Checksums show what was damaged after writing; a file may also have been written wrong, or by
+    another program.
     """
     try:
         yield
@@ -59,11 +63,3 @@ def refuse_unreadable(what: str) -> Iterator[None]:
             f"{what} cannot be read: {in_one_line(error)}; take a whole copy of the run, or "
             "analyse the corpus again"
         ) from error
-
-
-def is_unchanged(path: Path, expected: str) -> bool:
-    """Whether a file is there, and is the one whose SHA-256 was noted."""
-    try:
-        return path.is_file() and sha256_of(path) == expected
-    except OSError:
-        return False

@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 
-from headscope.pages.packed import STEPS, packed_maps
+from headscope.pages.packed_arrays import STEPS, packed_maps
 
 
 def unpacked(packed):

@@ -1,8 +1,8 @@
-"""Many ES modules made into one script, so that a page is one file.
+"""The scripts and styles of `assets/` bundled, so that a page is one file.
 
 The modules of `assets/` import each other by name (`import { a } from "./b.js";`) and nothing else.
-In the bundle each becomes a function scope that hands out what it exports: names stay private to
-their file, as modules have it.
+In the bundle each becomes a function scope that returns what it exports, so that names stay private
+to their file, as in modules.
 """
 
 import re
@@ -15,7 +15,7 @@ _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", r
 
 @cache
 def script_of(entry: str) -> str:
-    """The script of a page: the module of that name and all that it needs, in order."""
+    """The script of a page: the module of that name and all that it imports, in order."""
     parts: dict[str, str] = {}
     _collect(entry, parts, ())
     return "\n".join(parts.values())
@@ -34,14 +34,16 @@ def style_of(*names: str) -> str:
 
 
 def _collect(name: str, parts: dict[str, str], above: tuple[str, ...]) -> None:
-    assert name not in above, f"modules import each other in a circle: {above} {name}"
+    assert name not in above, f"circular imports of modules: {above} {name}"
     source = _asset(f"{name}.js")
     for _, needed in _IMPORT.findall(source):
         if needed not in parts:
             _collect(needed, parts, (*above, name))
     exported = _EXPORT.findall(source)
     body = _EXPORT.sub("", _IMPORT.sub(r"const {\1} = _\2;\n", source))
-    assert not re.search(r"^(import|export)\b", body, re.MULTILINE), f"{name}.js: unknown form"
+    assert not re.search(r"^(import|export)\b", body, re.MULTILINE), (
+        f"{name}.js: unknown form of import or export"
+    )
     parts[name] = f"const _{name} = (() => {{\n{body}return {{ {', '.join(exported)} }};\n}})();"
 
 

@@ -1,4 +1,4 @@
-"""The table of findings: the few columns that tell a layer's story, for terminal and page alike."""
+"""The table of findings: a row per layer, a few columns, for the terminal and the report alike."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,15 @@ class FindingColumn:
     """One column of the table."""
 
     column: str
-    """Of the table of layers."""
+    """The column of `run.layers` that it shows."""
     title: str
     form: str
+    """How its numbers are written, as in `format(value, form)`."""
     meaning: str
 
 
 def finding_columns() -> list[FindingColumn]:
-    """The columns, by what measures say of themselves."""
+    """The columns: those that measures ask for by `in_findings` and `layer_total`."""
     columns = [FindingColumn("layer", "layer", "d", "layers are numbered from 1")]
     for measure in MEASURES:
         if measure.in_findings is not None:
@@ -40,13 +41,14 @@ _EXPECTED = "the same among all pairs of the window, at the same distances where
 
 
 def finding_rows(layers: pd.DataFrame) -> list[list[str]]:
-    """The table's cells as text, a list per layer; a dash where a number is absent."""
+    """The cells of the table as text, a list per layer."""
     columns = finding_columns()
     return [
-        [_cell(row[column.column], column.form) for column in columns]
+        [format_cell(row[column.column], column.form) for column in columns]
         for row in layers.to_dict("records")
     ]
 
 
-def _cell(value: int | float, form: str) -> str:
+def format_cell(value: float, form: str) -> str:
+    """A number of a table as text; a dash where it is absent."""
     return "-" if pd.isna(value) else format(int(value) if form == "d" else value, form)

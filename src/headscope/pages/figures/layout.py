@@ -1,6 +1,9 @@
-"""What figures have in common: the frame around them, grids of heads, lines over layers."""
+"""The layout that figures share: the frame, grids of heads, axes of layers, intervals."""
+
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,13 +15,13 @@ from headscope.pages.figures.style import FULL_WIDTH, MEASURED, SMALL
 
 
 class NothingToDraw(RunError):
-    """The figure is left out; the message says why."""
+    """A run has nothing to show in a figure; the message says why."""
 
 
 def framed_figure(title: str, *lines: str, height: float) -> Figure:
-    """An empty figure, as wide as a page, that says on top what it shows and below of what."""
+    """An empty figure as wide as a page, with a title above and lines about its data below."""
     figure = Figure(figsize=(FULL_WIDTH, height), layout="constrained")
-    # Names may hold dollar signs, which are no mathematics here.
+    # Names may contain dollar signs, which do not mean mathematics here.
     figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold", parse_math=False)
     figure.supxlabel(
         "\n".join(line for line in lines if line),
@@ -34,8 +37,8 @@ def framed_figure(title: str, *lines: str, height: float) -> Figure:
 def settled(figure: Figure) -> Figure:
     """The figure with everything in its final place.
 
-    The layout is found by drawing, and found anew, a little differently, at every drawing and
-    resolution. Settled, a figure is the same in every format, whatever was written before.
+    Drawing computes the layout, a little differently each time and at each resolution. Once it is
+    settled, a figure is the same in every format, whatever was written before.
     """
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -69,7 +72,7 @@ def draw_by_layer(
     of_heads: NDArray[np.float64],
     of_layers: NDArray[np.float64],
 ) -> None:
-    """Points of shape (layer, head) and the line of their layers. NaN is left out."""
+    """Points for heads, of shape (layer, head), and a line for layers. NaN is left out."""
     heads = of_heads.shape[1]
     shift = (np.arange(heads) - (heads - 1) / 2) / heads * _SPREAD
     panel.plot(
@@ -88,7 +91,15 @@ def draw_by_layer(
 
 
 def label_layers(panel: Axes, layers: NDArray[np.int64]) -> None:
-    """A horizontal axis of layers, numbered in whole."""
+    """A horizontal axis of layers, with whole numbers."""
     panel.set_xlabel("layer")
     panel.set_xlim(layers[0] - 0.6, layers[-1] + 0.6)
     panel.xaxis.set_major_locator(MaxNLocator(nbins=12, integer=True, min_n_ticks=1))
+
+
+def draw_with_interval(panel: Axes, line: pd.DataFrame, across: str, **look: Any) -> None:
+    """A line of `value` over a column, with a band from `low` to `high`."""
+    panel.plot(line[across], line["value"], **look)
+    panel.fill_between(
+        line[across], line["low"], line["high"], color=look["color"], alpha=0.15, linewidth=0
+    )

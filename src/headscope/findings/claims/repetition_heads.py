@@ -2,7 +2,7 @@
 
 from headscope.findings.claims.claim import Claim
 from headscope.findings.claims.evidence import relative_excess
-from headscope.findings.claims.special_heads import judge_special_heads
+from headscope.findings.claims.heads_beyond_bar import judge_heads_beyond_bar
 from headscope.measures.repetition import REPETITION
 
 BAR = 0.25
@@ -12,14 +12,14 @@ REPETITION_HEADS = Claim(
     title="some heads bind repetitions",
     paper="Some heads' high-similarity pairs are repetitions of the same token.",
     definition=(
-        f"At least one head whose pairs are repetitions for more than {BAR:.0%} of the way from "
-        "chance to all, and more than any head of the untrained model; tested over all heads with "
-        "the false discovery rate at 5 %."
+        "At least one head with (share of repetitions - expected) / (1 - expected) above "
+        f"{BAR:.0%} and above every head of the untrained model; tested over all heads with the "
+        "false discovery rate at 5 %."
     ),
-    null="pairs of the same text at the same distances, and the largest head of untrained models",
-    breaks="no head binds repetitions more often than a random one",
+    null="pairs of the same window at the same distances, and the largest untrained head",
+    breaks="no head binds repetitions more often than an untrained one",
     figure="roles",
-    judge=lambda evidence: judge_special_heads(
+    judge=lambda evidence: judge_heads_beyond_bar(
         evidence, lambda run: relative_excess(run, REPETITION), BAR, "repetition"
     ),
 )

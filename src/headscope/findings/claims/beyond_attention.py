@@ -1,6 +1,6 @@
 """Claim: similarity shows structure that attention does not."""
 
-from headscope.findings.claims.claim import Claim, Finding, no_answer
+from headscope.findings.claims.claim import NO_UNTRAINED, Claim, Finding, Status, no_answer
 from headscope.findings.claims.evidence import Evidence
 from headscope.findings.resampling.resampled_run import interval_of
 from headscope.measures.block_contrast import BLOCK_CONTRAST
@@ -9,44 +9,45 @@ from headscope.measures.measure import ratio
 from headscope.measures.repetition import REPETITION
 
 EXPLAINED = 0.5
-"""The mask explains the pairs where it accounts for this part of what chance leaves open."""
+"""The mask explains the pairs from this share on: (agreement - expected) / (1 - expected)."""
 
 
 def _judge(evidence: Evidence) -> Finding:
     run = evidence.run
     if evidence.stack == "cross":
-        return no_answer("cross attention reads other tokens than it writes for: no mask over C")
+        return no_answer(
+            "cross attention reads other tokens than those it writes for: no mask over C"
+        )
     if not evidence.untrained:
-        return no_answer("there is no untrained model to compare with: analyse with --nulls 200")
+        return NO_UNTRAINED
     expected = run.pooled_expected(MASK_AGREEMENT)
     explained = interval_of(ratio(run.pooled(MASK_AGREEMENT) - expected, 1 - expected))
     repetition = interval_of(
         run.excess(REPETITION) - evidence.null(lambda null: null.excess(REPETITION))
     )
-    found = f"the pairs hold {repetition.value:+.1%} repetitions"
+    found = f"{repetition.value:+.1%} of the pairs are repetitions"
     structures = [repetition]
-    # Not measured in a minimal run, nor where no text has two sentences.
+    # Not measured in a minimal run, nor where no window has two sentences.
     if run.total(BLOCK_CONTRAST.denominator):
         blocks = interval_of(
             run.pooled(BLOCK_CONTRAST) - evidence.null(lambda null: null.pooled(BLOCK_CONTRAST))
         )
-        found += f" and a sentence contrast of {blocks.value:+.2f} standard deviations"
+        found += f" and the sentence contrast is {blocks.value:+.2f} standard deviations"
         structures.append(blocks)
+    status: Status = "undecided"
     if explained.high < EXPLAINED and any(structure.low > 0 for structure in structures):
         status = "holds"
     elif explained.low > EXPLAINED or all(structure.high <= 0 for structure in structures):
         status = "fails"
-    else:
-        status = "undecided"
     return Finding(
-        status=status,  # type: ignore[arg-type]  # one of Status by the lines above
+        status=status,
         effect=explained,
-        unit="part of the pairs that the attention mask explains, beyond chance",
+        unit="share of the pairs that the attention mask explains, beyond chance",
         null=None,
         p_value=None,
         summary=(
             f"the mask of high-attention tokens explains {explained} of the pairs beyond chance; "
-            f"beyond the untrained model {found}"
+            f"compared with the untrained model, {found}"
         ),
     )
 
@@ -60,7 +61,7 @@ BEYOND_ATTENTION = Claim(
         "than the untrained model), and the mask of high-attention tokens explains less than "
         f"{EXPLAINED:.0%} of the pairs beyond chance."
     ),
-    null="untrained model for the structure; all pairs of the text for the mask",
+    null="untrained model for the structure; all pairs of the window for the mask",
     breaks="the pairs are those that the attention mask shows, or have no structure",
     figure="summed",
     judge=_judge,
