@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.kernels.similarity_sums import count_around_boundaries, count_by_position
+from headscope.kernels.similarity import count_around_boundaries, count_by_position
 from headscope.kernels.statistics import KINDS, StackMeasurement
 from headscope.kernels.token_rows import all_finite
 from headscope.kernels.vectorised import VectorisedMeasurement

@@ -61,7 +61,7 @@ def _pairs_of(
         counted = batches[capture.site.stack].counted
         matrix = similarity(capture.head_output, settings.similarity, counted)
         pairs = choose_pairs(matrix, counted, settings.pairs)
-        score = matrix[pairs.text, pairs.head, pairs.i, pairs.j]
+        score = matrix[pairs.window, pairs.head, pairs.i, pairs.j]
         table = pd.DataFrame(
             {
                 "text": text,

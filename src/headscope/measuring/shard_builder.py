@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from headscope.kernels.cpu.jit.loops import add_triangles
+from headscope.kernels.cpu.jit.sum_rows import add_triangles
 from headscope.measures.columns import COLUMNS
 from headscope.runs.left_out import LeftOut
 from headscope.runs.shards import Shard, packed_shape
