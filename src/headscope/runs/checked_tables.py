@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from headscope.errors import RunError, in_one_line
-from headscope.runs.files import sha256_of
+from headscope.runs.files import is_unchanged
 
 
 def open_checked(
@@ -53,11 +53,3 @@ def refuse_unreadable(what: str) -> Iterator[None]:
             f"{what} cannot be read: {in_one_line(error)}; take a whole copy of the run, or "
             "analyse the corpus again"
         ) from error
-
-
-def is_unchanged(path: Path, expected: str) -> bool:
-    """Whether a file is there, and is the one whose SHA-256 was noted."""
-    try:
-        return path.is_file() and sha256_of(path) == expected
-    except OSError:
-        return False

@@ -67,6 +67,14 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def is_unchanged(path: Path, expected: str) -> bool:
+    """Whether a file is there, and is the one whose SHA-256 was noted."""
+    try:
+        return path.is_file() and sha256_of(path) == expected
+    except OSError:
+        return False
+
+
 def remove_file(path: Path) -> None:
     """Delete a file if it is there and can be.
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from headscope.errors import RunError
 from headscope.measures.columns import KEY_COLUMNS, column_type
-from headscope.runs.checked_tables import is_unchanged, open_checked, refuse_unreadable
+from headscope.runs.checked_tables import open_checked, refuse_unreadable
+from headscope.runs.files import is_unchanged
 from headscope.runs.left_out import LeftOut
 from headscope.runs.manifest import Manifest
 from headscope.runs.shards import ShardStore

@@ -14,8 +14,7 @@ import xarray as xr
 from xarray.backends import H5NetCDFStore
 
 from headscope.errors import RunError, in_one_line
-from headscope.runs.checked_tables import is_unchanged
-from headscope.runs.files import read_json, remove_file, write_whole
+from headscope.runs.files import is_unchanged, read_json, remove_file, write_whole
 
 FILE_NAME = "results.nc"
 RECEIPT = "results.json"

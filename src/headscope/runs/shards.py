@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from headscope.errors import RunError, in_one_line
-from headscope.runs.checked_tables import is_unchanged
-from headscope.runs.files import read_json, write_whole
+from headscope.runs.files import is_unchanged, read_json, write_whole
 from headscope.runs.left_out import LeftOut
 
 

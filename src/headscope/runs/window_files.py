@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Int32
 
 from headscope.errors import RunError
-from headscope.runs.checked_tables import is_unchanged
-from headscope.runs.files import write_whole
+from headscope.runs.files import is_unchanged, write_whole
 from headscope.text.windows import Window
 
 ARRAY_COLUMNS = (
