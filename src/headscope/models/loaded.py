@@ -5,7 +5,6 @@ model runs, and stops the model after the last one.
 """
 
 import copy
-import hashlib
 import inspect
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
@@ -15,7 +14,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 
 from headscope.errors import SettingsError, TapError
@@ -25,21 +24,11 @@ from headscope.models.check.self_check import SelfCheck, check_tap
 from headscope.models.linear_maps import make_quick, quick_linear_maps
 from headscope.models.quiet import quiet_loading
 from headscope.models.site import AttentionSite, LayerCapture, MassCapture
+from headscope.models.source import weights_hash
 from headscope.models.taps import AttentionCall, MassCall, choose_tap
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.runs.manifest import reads_shifted
 from headscope.system.threads import on_threads
-
-
-def weights_hash(model: nn.Module) -> str:
-    """SHA-256 over name, dtype, shape and bytes of the state dict's entries, sorted by name."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        flat = tensor.detach().cpu().contiguous().flatten()
-        digest.update(flat.view(torch.uint8).numpy())
-    return digest.hexdigest()
-
 
 OnLayer = Callable[[LayerCapture], None]
 OnMass = Callable[[MassCapture], None]

@@ -1,17 +1,20 @@
-"""The folder of a model that comes with the demo package, from the user, or from the hub."""
+"""Where a model comes from: its folder, by name, path or hub id; and the hash of its weights."""
 
+import hashlib
 import importlib.util
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import huggingface_hub
+import torch
 from huggingface_hub.errors import (
     GatedRepoError,
     HFValidationError,
     LocalEntryNotFoundError,
     RepositoryNotFoundError,
 )
+from torch import nn
 
 from headscope.errors import ModelError
 
@@ -51,6 +54,16 @@ def find_model(
         raise ModelError(f"no such folder: {spec}; pass a model folder, a hub id, or demo")
     files = [*_FILES, *["*.bin"] * allow_pickle, *["*.py"] * trust_remote_code]
     return _from_hub(spec, files)
+
+
+def weights_hash(model: nn.Module) -> str:
+    """SHA-256 over name, dtype, shape and bytes of the state dict's entries, sorted by name."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        flat = tensor.detach().cpu().contiguous().flatten()
+        digest.update(flat.view(torch.uint8).numpy())
+    return digest.hexdigest()
 
 
 def _demo_folder() -> Path:

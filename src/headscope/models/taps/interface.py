@@ -51,7 +51,7 @@ class InterfaceTap(Tap):
     tier: Tier = "interface"
 
     cut: Cut | None = None
-    """How the model's attention may be cut into pieces, set by the self-check; None for not at all."""
+    """How the model's attention may be cut into pieces, set by the self-check, if at all."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         self._names = {module: name for name, module in model.named_modules()}
