@@ -27,14 +27,22 @@ class Pairs:
         return self.j - self.i
 
     def count(self, weight: Tensor | None = None) -> Float[Tensor, "batch head"]:
-        """Number of pairs per window and head, or the sum of a weight over them."""
+        """Number of pairs per window and head, or the sum of a weight over them.
+
+        Args:
+            weight: Of each pair; 1 if None.
+        """
         row = self.window * self.heads + self.head
         weights = None if weight is None else weight.double()
         counts = torch.bincount(row, weights=weights, minlength=self.windows * self.heads)
         return counts.view(self.windows, self.heads).double()
 
     def of(self, matrix: Bool[Tensor, "batch token token"]) -> Bool[Tensor, " pair"]:
-        """The entry of a pair-wise label for every pair."""
+        """The entry of a pair-wise label for every pair.
+
+        Args:
+            matrix: Whether two tokens of a window have the label.
+        """
         return matrix[self.window, self.i, self.j]
 
 

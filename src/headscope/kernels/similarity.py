@@ -43,7 +43,13 @@ def comparable(
     variant: SimilarityVariant,
     counted: Bool[Tensor, "batch token"],
 ) -> Float[Tensor, "batch head token d_head"]:
-    """The vectors whose dot products are the similarities of a variant."""
+    """The vectors whose dot products are the similarities of a variant.
+
+    Args:
+        vectors: What heads wrote.
+        variant: `raw`, `centred` or `cosine`.
+        counted: The tokens whose mean is subtracted by `centred`.
+    """
     if variant == "centred":
         return vectors - mean_vector(vectors, counted)
     if variant == "cosine":
@@ -54,7 +60,12 @@ def comparable(
 def mean_vector(
     vectors: Float[Tensor, "batch head token d_head"], counted: Bool[Tensor, "batch token"]
 ) -> Float[Tensor, "batch head 1 d_head"]:
-    """The mean vector of the counted tokens of each window."""
+    """The mean vector of the counted tokens of each window.
+
+    Args:
+        vectors: What heads wrote.
+        counted: The tokens that are averaged.
+    """
     weight = counted.to(vectors.dtype)
     share = weight / weight.sum(-1, keepdim=True).clamp_min(1)
     # As the model wrote them, the heads of a token are adjacent: one product per window.
@@ -75,7 +86,11 @@ MAX_POSITION_BINS = 128
 
 
 def position_bins(window_tokens: int) -> int:
-    """Number of bins along each side of a summed matrix: one per position up to 128."""
+    """Number of bins along each side of a summed matrix: one per position up to 128.
+
+    Args:
+        window_tokens: The length of the run's windows.
+    """
     return min(window_tokens, MAX_POSITION_BINS)
 
 
@@ -88,6 +103,11 @@ def sum_by_position(
 
     Only the upper triangle is filled: C is symmetric. float64, since a corpus adds tens of
     thousands of these.
+
+    Args:
+        similarity: C of every window and head.
+        counted: The tokens that may form pairs.
+        window_tokens: The length of the run's windows.
     """
     both = counted[:, None, :, None] & counted[:, None, None, :]
     summed = similarity.masked_fill(~both, 0).sum(0, dtype=torch.float64).triu(1)
@@ -103,6 +123,11 @@ def sum_products_by_position(
 
     The vectors of a bin are added up first, since a product of two sums is a sum of products.
     Memory grows with the length of a window, not with its square.
+
+    Args:
+        vectors: Whose dot products are summed.
+        counted: The tokens that may form pairs.
+        window_tokens: The length of the run's windows.
     """
     bins = position_bins(window_tokens)
     inside = vectors * counted.to(vectors.dtype)[:, None, :, None]
@@ -127,6 +152,10 @@ def mean_part_by_position(
 
     With the mean m of a window, (x - m)(y - m) = xy - xm - ym + mm: the last three terms need one
     number per position, which is cheaper than products of vectors.
+
+    Args:
+        vectors: What heads wrote.
+        counted: The tokens that may form pairs.
     """
     mean = mean_vector(vectors, counted)
     along_mean = (vectors * mean).sum(-1) - mean.square().sum(-1) / 2
@@ -138,7 +167,12 @@ def mean_part_by_position(
 def count_by_position(
     counted: Bool[Tensor, "batch token"], window_tokens: int
 ) -> Float[Tensor, "position position"]:
-    """Number of pairs i < j of a batch at each two positions: sum / count is the mean."""
+    """Number of pairs i < j of a batch at each two positions: sum / count is the mean.
+
+    Args:
+        counted: The tokens that may form pairs.
+        window_tokens: The length of the run's windows.
+    """
     bins = position_bins(window_tokens)
     member = torch.nn.functional.one_hot(bin_of_position(counted.shape[1], window_tokens), bins)
     tokens = counted.double() @ member.to(counted.device).double()
@@ -147,14 +181,24 @@ def count_by_position(
 
 
 def bin_of_position(n: int, window_tokens: int) -> Int[Tensor, " token"]:
-    """The bin of each of the first `n` positions of a window."""
+    """The bin of each of the first `n` positions of a window.
+
+    Args:
+        n: Number of positions.
+        window_tokens: The length of the run's windows.
+    """
     return torch.arange(n) * position_bins(window_tokens) // window_tokens
 
 
 def into_bins(
     matrix: Float[Tensor, "head token token"], window_tokens: int
 ) -> Float[Tensor, "head position position"]:
-    """The matrix with its rows and columns summed into bins of positions."""
+    """The matrix with its rows and columns summed into bins of positions.
+
+    Args:
+        matrix: One sum per two positions.
+        window_tokens: The length of the run's windows.
+    """
     bins = position_bins(window_tokens)
     if matrix.shape[-1] == bins == window_tokens:
         return matrix
@@ -180,6 +224,10 @@ def sum_around_boundaries(
 
     Offset 0 is the first token of the later sentence, so blocks on the diagonal are within a
     sentence, and off-diagonal blocks are across the boundary. Upper triangle only.
+
+    Args:
+        similarity: C of every window and head.
+        batch: The windows.
     """
     window, rows = _places(batch)
     inside = _counted_at(batch, window, rows)
@@ -197,6 +245,10 @@ def sum_products_around_boundaries(
     """What `sum_around_boundaries` gives for dot products of vectors, without computing C.
 
     For each offset, the vectors at all boundaries are joined into one long vector.
+
+    Args:
+        vectors: Whose dot products are summed.
+        batch: The windows.
     """
     window, rows = _places(batch)
     uncounted = (~_counted_at(batch, window, rows)).mT.flatten().nonzero().flatten()

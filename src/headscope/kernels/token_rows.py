@@ -53,7 +53,13 @@ def scaled_column_mass(
 def viewers(
     query_real: Bool[Tensor, "batch query"], keys: int, *, causal: bool
 ) -> Float[Tensor, "batch key"]:
-    """Number of queries that can see each key: all of them, or those from its position on."""
+    """Number of queries that can see each key: all of them, or those from its position on.
+
+    Args:
+        query_real: Which queries are tokens and not padding.
+        keys: Number of keys.
+        causal: Whether no query sees a later key.
+    """
     if not causal:
         return query_real.sum(-1, keepdim=True).float().expand(-1, keys)
     return query_real.float().flip(-1).cumsum(-1).flip(-1)
@@ -63,7 +69,12 @@ def attention_share(
     mass: Float[Tensor, "batch head key"],
     keys: Bool[Tensor, "batch key"],
 ) -> Float[Tensor, "batch head"]:
-    """The share of all attention of a window that falls on `keys`."""
+    """The share of all attention of a window that falls on `keys`.
+
+    Args:
+        mass: What each key received.
+        keys: The keys asked about.
+    """
     return (mass * keys[:, None]).sum(-1) / mass.sum(-1)
 
 
@@ -71,13 +82,23 @@ Rows = dict[str, Float[Tensor, "batch head"]]
 
 
 def defined(name: str, values: Float[Tensor, "batch head"]) -> Rows:
-    """A column with zeros for NaN, and the column `NAME_texts`: 1 where it is defined, else 0."""
+    """A column with zeros for NaN, and the column `NAME_texts`: 1 where it is defined, else 0.
+
+    Args:
+        name: Of the column.
+        values: One number per window and head; NaN where it is undefined.
+    """
     there = ~values.isnan()
     return {name: values.nan_to_num(0.0), f"{name}_texts": there.double()}
 
 
 def attention_rows(mass: Float[Tensor, "batch head key"], batch: WindowBatch) -> Rows:
-    """The shares of attention on separators, on special tokens and on the first token."""
+    """The shares of attention on separators, on special tokens and on the first token.
+
+    Args:
+        mass: What each key received.
+        batch: The windows.
+    """
     keys = batch.keys
     first = torch.zeros_like(keys.real)
     first[:, 0] = True
@@ -89,7 +110,12 @@ def attention_rows(mass: Float[Tensor, "batch head key"], batch: WindowBatch) ->
 
 
 def norm_rows(norms: Float[Tensor, "batch head token"], batch: WindowBatch) -> Rows:
-    """Mean length of the vectors that a head writes; and at separators, relative to that."""
+    """Mean length of the vectors that a head writes; and at separators, relative to that.
+
+    Args:
+        norms: The length of each vector.
+        batch: The windows.
+    """
     lengths = norms.double()
 
     def summed(where: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch head"]:
@@ -104,7 +130,13 @@ def norm_rows_of(
     separator_lengths: Float[Tensor, "batch head"],
     batch: WindowBatch,
 ) -> Rows:
-    """What `norm_rows` gives, from lengths summed over counted tokens and counted separators."""
+    """What `norm_rows` gives, from lengths summed over counted tokens and counted separators.
+
+    Args:
+        all_lengths: Summed over counted tokens.
+        separator_lengths: Summed over counted separators.
+        batch: The windows.
+    """
     separators = batch.counted & batch.queries.separator
     norm = all_lengths / batch.counted.sum(-1, keepdim=True)
     at_separators = separator_lengths / separators.sum(-1, keepdim=True) / norm
@@ -114,7 +146,12 @@ def norm_rows_of(
 def all_finite(
     head_output: Float[Tensor, "batch head token d_head"], batch: WindowBatch
 ) -> Bool[Tensor, " batch"]:
-    """Whether the vectors of each window are free of NaN and infinity, judged by their sums."""
+    """Whether the vectors of each window are free of NaN and infinity, judged by their sums.
+
+    Args:
+        head_output: Z.
+        batch: The windows, whose padding does not matter.
+    """
     precise = torch.promote_types(head_output.dtype, torch.float32)
     sums = head_output.sum((1, 3), dtype=precise)
     return (sums.isfinite() | ~batch.queries.real).all(1)
@@ -140,6 +177,11 @@ def scaling_keys(batch: WindowBatch, causal: bool, settings: Settings) -> Bool[T
 
     Causal models use the first token as a sink, whatever that token is. Like special tokens it is
     left out here and measured apart, as `first_attention`.
+
+    Args:
+        batch: The windows.
+        causal: Whether no query sees a later key.
+        settings: Whether special tokens count.
     """
     scaling = batch.keys.counted(settings.special_tokens).clone()
     if causal and not settings.special_tokens:
@@ -196,7 +238,11 @@ def focal_rows(
 
 
 def count_kinds(focal_kind: Float[Tensor, "batch head"]) -> Float[Tensor, "head kind"]:
-    """Number of windows whose focal token is of each kind."""
+    """Number of windows whose focal token is of each kind.
+
+    Args:
+        focal_kind: The kind of each head's focal token; -1 without one.
+    """
     return torch.stack([(focal_kind == kind).sum(0) for kind in range(KINDS)], dim=-1).double()
 
 

@@ -36,14 +36,22 @@ class TokenLabels:
     """For each of `GROUPS` an id: two tokens belong together where it is equal and not negative."""
 
     def counted(self, special_tokens: bool) -> Bool[Tensor, "batch token"]:
-        """The tokens that may form pairs."""
+        """The tokens that may form pairs.
+
+        Args:
+            special_tokens: Whether special tokens may form pairs.
+        """
         return self.real if special_tokens else self.real & ~self.special
 
 
 def together(
     groups: Int[Tensor, "group batch token"],
 ) -> Bool[Tensor, "group batch token token"]:
-    """Whether two tokens belong together, in each way."""
+    """Whether two tokens belong together, in each way.
+
+    Args:
+        groups: Ids, equal where two tokens belong together; -1 for none.
+    """
     return (groups[..., :, None] == groups[..., None, :]) & (groups >= 0)[..., :, None]
 
 
@@ -110,7 +118,11 @@ def pair_baseline(labels: TokenLabels, counted: Bool[Tensor, "batch token"]) -> 
 
 
 def first_occurrence(token_ids: Int[Tensor, "batch token"]) -> Int[Tensor, "batch token"]:
-    """For each token, the first place in its window that has the same token."""
+    """For each token, the first place in its window that has the same token.
+
+    Args:
+        token_ids: Of each window.
+    """
     # Sorting brings equal tokens together, in the order of their places.
     ordered, places = token_ids.sort(dim=-1, stable=True)
     begins = torch.ones_like(ordered, dtype=torch.bool)

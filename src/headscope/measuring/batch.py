@@ -61,7 +61,11 @@ _WORDS = ("can't allocate memory", "not enough memory", "bad_alloc", "out of mem
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the same work in smaller pieces may succeed."""
+    """Whether the same work in smaller pieces may succeed.
+
+    Args:
+        error: Raised while a batch was measured.
+    """
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and any(word in str(error) for word in _WORDS)

@@ -67,7 +67,11 @@ def _change_class(model: nn.Module, before: type[nn.Module], after: type[nn.Modu
 
 @contextmanager
 def quick_linear_maps(rows: int = _ROWS) -> Iterator[None]:
-    """While open, oneDNN computes this thread's maps of a multiple of `rows` vectors."""
+    """While open, oneDNN computes this thread's maps of a multiple of `rows` vectors.
+
+    Args:
+        rows: Number of vectors.
+    """
     before, _here.rows = _here.rows, rows
     try:
         yield

@@ -57,7 +57,11 @@ def find_model(
 
 
 def weights_hash(model: nn.Module) -> str:
-    """SHA-256 over name, dtype, shape and bytes of the state dict's entries, sorted by name."""
+    """SHA-256 over name, dtype, shape and bytes of the state dict's entries, sorted by name.
+
+    Args:
+        model: With its weights loaded.
+    """
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())

@@ -25,13 +25,22 @@ _SLACK = 1e-5
 
 
 def only_largest_wanted(windows: Windows, layer: Layer) -> bool:
-    """Whether only the largest similarities of each matrix are wanted."""
+    """Whether only the largest similarities of each matrix are wanted.
+
+    Args:
+        windows: Says which pair rules are measured.
+        layer: Says which sums are wanted.
+    """
     summed = layer.sum_own or layer.sum_scaled or layer.profiles
     return not summed and bool(windows.is_top.all())
 
 
 def all_counted(windows: Windows) -> Windows:
-    """The windows as `NormPruning` orders them: their counted tokens first, and no others."""
+    """The windows as `NormPruning` orders them: their counted tokens first, and no others.
+
+    Args:
+        windows: In their own order.
+    """
     return windows._replace(
         counted=np.ones_like(windows.counted),
         end_counted=windows.counted.sum(1, dtype=windows.end_counted.dtype),

@@ -47,7 +47,12 @@ from headscope.settings import PairRule, Settings
 
 
 def windows_of(batch: WindowBatch, settings: Settings) -> Windows:
-    """What passes need to know of the windows of a batch."""
+    """What passes need to know of the windows of a batch.
+
+    Args:
+        batch: The windows.
+        settings: Which pair rules are measured.
+    """
     counted = batch.counted.numpy()
     n = counted.shape[1]
     first = counted.argmax(1)
@@ -97,7 +102,13 @@ def empty_layer(
     mass: Float[Tensor, "batch head key"],
     settings: Settings,
 ) -> Layer:
-    """What passes need to know of a layer; `measure_tokens` fills in scales and scaled mass."""
+    """What passes need to know of a layer; `measure_tokens` fills in scales and scaled mass.
+
+    Args:
+        vectors: What the heads wrote.
+        mass: What each key received.
+        settings: What is measured.
+    """
     dtype = vectors.dtype
     each_position = settings.window_tokens == position_bins(settings.window_tokens)
     return Layer(
@@ -158,7 +169,12 @@ def empty_outputs(windows: Windows, heads: int, dtype: torch.dtype, settings: Se
 
 
 def with_position_sums(outputs: Outputs, layer: Layer) -> Outputs:
-    """The same, with new sums by position where the passes make them: they are not kept."""
+    """The same, with new sums by position where the passes make them: they are not kept.
+
+    Args:
+        outputs: Of a layer.
+        layer: Says which sums the passes make.
+    """
     _, heads, n = layer.scales.shape
     shape, none, dtype = (heads, n, padded(n)), (heads, 0, 0), layer.scales.dtype
     return outputs._replace(

@@ -36,28 +36,52 @@ class ShardExchange:
         self._root = str(root).rstrip("/")
 
     def put_run(self, folder: Path, numbers: list[int]) -> None:
-        """Put what workers need for some shards into the store, the manifest last."""
+        """Put what workers need for some shards into the store, the manifest last.
+
+        Args:
+            folder: The run folder.
+            numbers: Of the shards.
+        """
         for number in numbers:
             self._put(folder, window_file(number))
         self._put(folder, FILE_NAME)
 
     def fetch_manifest(self, folder: Path) -> None:
-        """Fetch the manifest into a folder of the worker."""
+        """Fetch the manifest into a folder of the worker.
+
+        Args:
+            folder: Of the worker.
+        """
         self._fetch(folder, FILE_NAME)
 
     def fetch_windows(self, folder: Path, number: int) -> None:
-        """Fetch the windows of a shard into a folder of the worker."""
+        """Fetch the windows of a shard into a folder of the worker.
+
+        Args:
+            folder: Of the worker.
+            number: Of the shard.
+        """
         self._fetch(folder, window_file(number))
 
     def put_shard(self, folder: Path, number: int) -> None:
-        """Move a shard from a folder of the worker to the store, the receipt last."""
+        """Move a shard from a folder of the worker to the store, the receipt last.
+
+        Args:
+            folder: Of the worker.
+            number: Of the shard.
+        """
         for name in _shard_files(number):
             self._put(folder, name)
             (folder / name).unlink()
         (folder / window_file(number)).unlink()
 
     def take_shard(self, folder: Path, number: int) -> None:
-        """Move a shard from the store into the run folder, the receipt last."""
+        """Move a shard from the store into the run folder, the receipt last.
+
+        Args:
+            folder: The run folder.
+            number: Of the shard.
+        """
         for name in _shard_files(number):
             self._fetch(folder, name)
         for name in (*_shard_files(number), window_file(number)):
@@ -65,7 +89,11 @@ class ShardExchange:
                 self._files.rm_file(f"{self._root}/{name}")
 
     def has_shard(self, number: int) -> bool:
-        """Whether a shard waits in the store."""
+        """Whether a shard waits in the store.
+
+        Args:
+            number: Of the shard.
+        """
         return bool(self._files.exists(f"{self._root}/{_shard_files(number)[-1]}"))
 
     def _put(self, folder: Path, name: str) -> None:

@@ -30,7 +30,11 @@ class Probe:
 
 
 def modality_of(model: PreTrainedModel) -> Modality:
-    """What the model reads, from the name of its main input."""
+    """What the model reads, from the name of its main input.
+
+    Args:
+        model: Any model of transformers.
+    """
     names: dict[str, Modality] = {
         "input_ids": "text",
         "pixel_values": "vision",
@@ -88,7 +92,11 @@ def probe_of(model: PreTrainedModel, seed: int = 0) -> Probe:
 
 
 def padding_id(model: PreTrainedModel) -> int:
-    """The token id to use for padding; 0 where the model has none, since padding is masked."""
+    """The token id to use for padding; 0 where the model has none, since padding is masked.
+
+    Args:
+        model: Any model of transformers.
+    """
     text_config = model.config.get_text_config()
     identifier = getattr(text_config, "pad_token_id", None)
     return identifier if isinstance(identifier, int) and identifier >= 0 else 0
