@@ -61,13 +61,7 @@ def head_features(
     return features
 
 
-def reads_shifted(model: LoadedModel, stack: str) -> bool:
-    """Whether query i of a stack stands at token i - 1: in decoders of encoder-decoders."""
-    return bool(model.config.is_encoder_decoder) and stack in ("decoder", "cross")
-
-
 def _queries(model: LoadedModel, stack: str, labels: TokenLabels) -> TokenLabels:
-    if not reads_shifted(model, stack):
+    if not model.reads_shifted(stack):
         return labels
-    start = model.decoder_inputs(labels.token_ids, labels.real)["decoder_input_ids"][0, 0]
-    return shifted_right(labels, int(start))
+    return shifted_right(labels, model.start_token_id)

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.compare.debiased_cka import CentredHeads, debiased_cka
-from headscope.compare.head_features import StackFeatures, head_features, reads_shifted
+from headscope.compare.head_features import StackFeatures, head_features
 from headscope.errors import ModelError, SettingsError
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
@@ -208,7 +208,7 @@ def _common_stacks(one: LoadedModel, two: LoadedModel) -> list[str]:
     common = [
         stack
         for stack in one.stacks
-        if stack in two.stacks and reads_shifted(one, stack) == reads_shifted(two, stack)
+        if stack in two.stacks and one.reads_shifted(stack) == two.reads_shifted(stack)
     ]
     if not common:
         raise SettingsError(

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Unpack
 
 import numpy as np
-import torch
 
 from headscope.errors import CorpusError, MeasurementError, SettingsError
 from headscope.kernels.token_rows import all_finite, column_mass, scaled_mass
@@ -128,12 +127,11 @@ def _read(
 
 
 def _names(model: LoadedModel, window: Window, *, shifted: bool) -> tuple[str, ...]:
-    """The tokens as people read them; a decoder's are the text behind its start token."""
+    """The tokens as people read them; a decoder's come after its start token."""
     if not shifted or model.tokenizer is None:
         return window.tokens
-    ids = torch.from_numpy(window.token_ids).long()[None]
-    start = int(model.decoder_inputs(ids, torch.ones_like(ids))["decoder_input_ids"][0, 0])
-    return (model.tokenizer.special_names.get(start, "<start>"), *window.tokens[:-1])
+    start = model.tokenizer.special_names.get(model.start_token_id, "<start>")
+    return (start, *window.tokens[:-1])
 
 
 def _refuse_too_large(sites: Sequence[AttentionSite], tokens: int) -> None:

@@ -229,7 +229,7 @@ class View:
         for layer in self._here.layers:
             matrix = self._matrices(layer, self.settings.similarity)
             pairs = choose_pairs(matrix, self._here.batch.counted, self.settings.pairs)
-            found.append((pairs, _array(matrix[pairs.text, pairs.head, pairs.i, pairs.j])))
+            found.append((pairs, _array(matrix[pairs.window, pairs.head, pairs.i, pairs.j])))
         return found
 
     def _pair_table(self, place: int) -> pd.DataFrame:

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headscope.errors import WorkerError
-from headscope.measuring.workers.dispatch import MOST_TRIES, WorkerLost, WorkerReady, dispatch
+from headscope.measuring.workers.dispatch import MAX_TRIES, WorkerLost, WorkerReady, dispatch
 from headscope.measuring.workers.shard_worker import ShardDone
 from headscope.system.progress import Progress
 
 
-class ChanceCrew:
+class ChancePool:
     """Workers that begin, finish and die in any order; shards are lost so many times."""
 
     def __init__(self, workers: int, losses: dict[int, int], seed: int) -> None:
@@ -48,11 +48,11 @@ class ChanceCrew:
 
 @given(
     workers=st.integers(1, 5),
-    losses=st.lists(st.integers(0, MOST_TRIES - 1), max_size=12),
+    losses=st.lists(st.integers(0, MAX_TRIES - 1), max_size=12),
     seed=st.integers(0, 2**32),
 )
 def test_every_shard_is_done_once_whatever_is_lost(workers, losses, seed):
-    pool = ChanceCrew(workers, dict(enumerate(losses)), seed)
+    pool = ChancePool(workers, dict(enumerate(losses)), seed)
     done: list[int] = []
     dispatch(pool, range(len(losses)), lambda news: done.append(news.number), Progress())
     assert sorted(done) == list(range(len(losses)))
@@ -61,15 +61,15 @@ def test_every_shard_is_done_once_whatever_is_lost(workers, losses, seed):
 
 
 def test_a_shard_that_takes_every_worker_down_is_named():
-    pool = ChanceCrew(2, {3: MOST_TRIES}, seed=0)
+    pool = ChancePool(2, {3: MAX_TRIES}, seed=0)
     with pytest.raises(WorkerError, match=r"shard 3 was lost .* 4 times \(the last: killed\)"):
         dispatch(pool, range(6), lambda news: None, Progress())
 
 
 def test_workers_that_never_begin_end_the_run():
-    class Stillborn(ChanceCrew):
+    class Stillborn(ChancePool):
         def next_event(self):
             return WorkerLost("worker", None, "no module named headscope")
 
-    with pytest.raises(WorkerError, match=r"no worker could begin .*no module named headscope"):
+    with pytest.raises(WorkerError, match=r"no worker could start .*no module named headscope"):
         dispatch(Stillborn(2, {}, 0), range(6), lambda news: None, Progress())
