@@ -145,8 +145,8 @@ def compare(
             "or give two runs"
         )
     found += [
-        f"{row.name}: {len(row.documents.present)} documents are too few to draw from; its intervals "
-        "are too narrow"
+        f"{row.name}: {len(row.documents.present)} documents are too few to draw from; its "
+        "intervals are too narrow"
         for row in rows
         if len(row.documents.present) < MIN_DOCUMENTS
     ]

@@ -27,7 +27,7 @@ from headscope.text.windows import Window, cut_windows
 
 TEXTS = 64
 """Texts of a run that heads are matched on."""
-SHUFFLES = 3
+PERMUTATIONS = 3
 """Times that texts are put together at random for the null."""
 
 
@@ -116,7 +116,7 @@ def _match(
         bars.advance()
         theirs = head_features(two, windows, stacks)
         bars.advance()
-        bars.stage("matching heads", total=len(stacks) * (1 + SHUFFLES))
+        bars.stage("matching heads", total=len(stacks) * (1 + PERMUTATIONS))
         tables = [_match_stack(stack, ours[stack], theirs[stack], seed, bars) for stack in stacks]
     return pd.concat(tables, ignore_index=True)
 
@@ -129,8 +129,8 @@ def _match_stack(
     bars.advance()
     rng = np.random.default_rng(seed)
     null = np.full(len(cka), -np.inf)
-    for _ in range(SHUFFLES):
-        shuffled = _all_pairs(ours, theirs, *_strangers(ours.text_tokens, rng))
+    for _ in range(PERMUTATIONS):
+        shuffled = _all_pairs(ours, theirs, *_mismatched_tokens(ours.text_tokens, rng))
         null = np.fmax(null, _largest(shuffled))
         bars.advance()
     here, there = _names(ours), _names(theirs)
@@ -171,7 +171,7 @@ def _all_pairs(
     return np.asarray(torch.cat(rows).numpy(), dtype=np.float64)
 
 
-def _strangers(
+def _mismatched_tokens(
     text_tokens: Sequence[int], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Tokens of each text beside those of another one, position by position.

@@ -16,9 +16,9 @@ from headscope.segment.sentences.decode import CutRules, decode
 from headscope.segment.sentences.explain import explain_boundaries
 from headscope.segment.sentences.mode import MODES, Mode, checked_mode, choose_mode
 from headscope.segment.sentences.weights import SegmenterWeights, find_weights
-from headscope.segment.topics.topics import TopicSettings, sentence_topics
-from headscope.segment.training.fit import fit_weights
-from headscope.segment.training.fit_net import TrainingSettings
+from headscope.segment.topics.find_topics import TopicSettings, sentence_topics
+from headscope.segment.training.fit_boundary_net import TrainingSettings
+from headscope.segment.training.fit_weights import fit_weights
 from headscope.text.document import Document
 from headscope.text.sentences import split_sentences
 
@@ -237,7 +237,7 @@ class Segmenter:
         """The spans of a text that follows another one, which is read for context only."""
         if self.by == "topic":
             return self._topic_spans(text, before)
-        return self._sentence_spans(text, self.boundary_scores(before + text).behind(len(before)))
+        return self._sentence_spans(text, self.boundary_scores(before + text).after(len(before)))
 
     def _sentence_spans(self, text: str, scores: BoundaryScores) -> list[Span]:
         edges = [0, *self._sentence_starts(text, scores), len(text)]
@@ -248,7 +248,7 @@ class Segmenter:
             # Rules are as good for this: a topic begins with a sentence that nobody doubts.
             spans = list(split_sentences(text))
         else:
-            scores = self.boundary_scores(before + text).behind(len(before))
+            scores = self.boundary_scores(before + text).after(len(before))
             spans = self._sentence_spans(text, scores)
         topics = self.topics([text[start:end] for start, end in spans])
         edges = [0, *(spans[index][0] for index in topics), len(text)]

@@ -50,18 +50,18 @@ def punctuation_split(text: str) -> list[str]:
     return [text[first:behind] for first, behind in itertools.pairwise(edges)]
 
 
-def even_places(units: int, segments: int) -> list[int]:
+def even_starts(units: int, segments: int) -> list[int]:
     """Where segments begin that are as equal as can be, the first one left out."""
     return sorted({round(units * k / segments) for k in range(1, segments)} - {0, units})
 
 
-def random_places(units: int, segments: int, rng: np.random.Generator) -> list[int]:
+def random_starts(units: int, segments: int, rng: np.random.Generator) -> list[int]:
     """Where so many segments begin, drawn at random; the first one left out."""
     count = min(segments - 1, max(units - 1, 0))
     return sorted((rng.choice(max(units - 1, 0), size=count, replace=False) + 1).tolist())
 
 
-def words_from(text: str, places: Sequence[int]) -> list[int]:
+def words_to_visible(text: str, places: Sequence[int]) -> list[int]:
     """Places counted in words as places counted in visible characters."""
     ends = np.concatenate([[0], np.cumsum([len(word) for word in text.split()])])
     return [int(ends[place]) for place in places]

@@ -7,16 +7,21 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headscope.segment.topics.gaps import Similarities, backwards, see_gaps, usual_similarities
+from headscope.segment.topics.gap_features import (
+    Similarities,
+    channel_statistics,
+    gap_features,
+    reverse_gaps,
+)
 from headscope.segment.topics.topic_net import TopicNet, TopicNetFacts
-from headscope.segment.training.fit_net import TrainingSettings
+from headscope.segment.training.fit_boundary_net import TrainingSettings
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TopicExample:
     """A text whose topics are known."""
 
-    alike: Similarities
+    similarities: Similarities
     starts: tuple[int, ...]
     """The sentences at which a new topic begins, the first one left out."""
 
@@ -31,11 +36,11 @@ def fit_topic_net(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         net = TopicNet(facts, settings.dropout)
-        usual, scale = usual_similarities([example.alike for example in examples[:500]])
+        usual, scale = channel_statistics([example.similarities for example in examples[:500]])
         net.usual.copy_(usual)
         net.scale.copy_(scale)
         # Half precision: thousands of texts are kept.
-        seen = [see_gaps(example.alike, usual, scale).half() for example in examples]
+        seen = [gap_features(example.similarities, usual, scale).half() for example in examples]
         wanted = [_labels(example) for example in examples]
         optimiser = torch.optim.AdamW(
             net.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
@@ -60,7 +65,7 @@ def fit_topic_net(
 
 
 def _labels(example: TopicExample) -> Float[Tensor, " gap"]:
-    labels = torch.zeros(len(example.alike[0]) - 1)
+    labels = torch.zeros(len(example.similarities[0]) - 1)
     labels[torch.tensor(example.starts, dtype=torch.long) - 1] = 1
     return labels
 
@@ -75,7 +80,7 @@ def _batches(
         numbers, labels = [], []
         for place in places.tolist():
             turned = bool(torch.rand(()) < 0.5)
-            numbers.append(backwards(seen[place]) if turned else seen[place])
+            numbers.append(reverse_gaps(seen[place]) if turned else seen[place])
             labels.append(wanted[place].flip(0) if turned else wanted[place])
         inside = [torch.ones(len(label)) for label in labels]
         pad = nn.utils.rnn.pad_sequence

@@ -50,11 +50,11 @@ def training_texts(
     """
     unlabelled = [document for document in documents if document.sentences is None]
     texts = []
-    for number, document in enumerate([*documents, *shuffled_documents(unlabelled, rng)]):
+    for number, document in enumerate([*documents, *permuted_sentences(unlabelled, rng)]):
         starts = [start for start, _ in sentence_spans(document)[1:]]
         text = TrainingText(document.text, tuple(starts))
         if mode == "punctuated" and (number >= len(documents) or document.sentences is None):
-            text = roughened(document, rng)
+            text = noisy_text(document, rng)
         elif mode == "unpunctuated":
             bare = bare_text(text.text, text.starts, keep_apostrophes=number % 2 == 0)
             text = TrainingText(bare.text, bare.starts)
@@ -62,7 +62,7 @@ def training_texts(
     return texts
 
 
-def shuffled_documents(documents: Iterable[Document], rng: random.Random) -> list[Document]:
+def permuted_sentences(documents: Iterable[Document], rng: random.Random) -> list[Document]:
     """Documents of 60 sentences each: all that have at most 16 words, in random order."""
     short = [
         sentence
@@ -82,7 +82,7 @@ def shuffled_documents(documents: Iterable[Document], rng: random.Random) -> lis
     return shuffled
 
 
-def roughened(document: Document, rng: random.Random) -> TrainingText:
+def noisy_text(document: Document, rng: random.Random) -> TrainingText:
     """The document as carelessly as people write on the web.
 
     Some sentences lose their final mark or their capital, or get another mark; headings stand

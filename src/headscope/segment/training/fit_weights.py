@@ -13,9 +13,9 @@ from scipy.optimize import minimize
 from headscope.errors import CorpusError
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
-from headscope.segment.evaluation.metrics import BoundaryCounts, count_boundaries
+from headscope.segment.metrics import BoundaryCounts, count_boundaries
 from headscope.segment.reading.head_signals import SIGNALS
-from headscope.segment.reading.read_heads import keep_all, read_heads, read_sites
+from headscope.segment.reading.read_heads import identity_maps, read_heads, read_sites
 from headscope.segment.reading.window_batches import text_tokenizer
 from headscope.segment.sentences.boundary_net import NetShape
 from headscope.segment.sentences.candidates import Candidates, find_candidates
@@ -24,7 +24,12 @@ from headscope.segment.sentences.mode import Mode
 from headscope.segment.sentences.mode_weights import Calibration, ModeWeights
 from headscope.segment.sentences.surface import surface_features
 from headscope.segment.sentences.weights import SegmenterWeights
-from headscope.segment.training.fit_net import Examples, TrainingSettings, fit_net, score_all
+from headscope.segment.training.fit_boundary_net import (
+    Examples,
+    TrainingSettings,
+    fit_boundary_net,
+    score_all,
+)
 from headscope.segment.training.training_texts import TrainingText, training_texts
 from headscope.text.document import Document
 
@@ -110,7 +115,7 @@ def fit_mode(
         signals=sum(site.heads for site in sites) * len(SIGNALS),
         surface=mode == "punctuated",
     )
-    net = fit_net(read.examples, shape, settings)
+    net = fit_boundary_net(read.examples, shape, settings)
     held_out = read_training_texts(model, sites, chosen_by, mode)
     prior = LengthPrior.of(held_out.sentence_lengths(), 0.0)
     return tune(ModeWeights(net, Calibration(), 0.5, prior), held_out)
@@ -137,7 +142,7 @@ def read_training_texts(
     """The texts as examples: candidates, labels, and all that the heads wrote."""
     tokenizer = text_tokenizer(model)
     encodings = [tokenizer.encode(text.text) for text in texts]
-    readings = read_heads(model, encodings, sites, keep_all(sites), dtype=torch.float16)
+    readings = read_heads(model, encodings, sites, identity_maps(sites), dtype=torch.float16)
     candidates = [
         find_candidates(text.text, encoding)
         for text, encoding in zip(texts, encodings, strict=True)

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from headscope.errors import CorpusError
-from headscope.segment.evaluation.baselines import even_places, random_places
+from headscope.segment.evaluation.baselines import even_starts, random_starts
 from headscope.segment.evaluation.c99 import c99
-from headscope.segment.evaluation.metrics import (
+from headscope.segment.metrics import (
     BoundaryCounts,
     boundaries_at,
     boundary_similarity,
@@ -27,7 +27,7 @@ COLUMNS = ("method", "pk", "window_diff", "boundary_similarity", "f1", "segments
 
 
 @dataclass(frozen=True, slots=True)
-class Concatenated:
+class ConcatenatedText:
     """Passages of different documents one after another: sentences, and where passages begin."""
 
     sentences: list[str]
@@ -42,7 +42,7 @@ def concatenate_passages(
     shortest: int = 5,
     longest: int = 15,
     seed: int = 0,
-) -> list[Concatenated]:
+) -> list[ConcatenatedText]:
     """Texts of passages, each of consecutive sentences of another document (Choi 2000)."""
     all_sentences = [
         [document.text[start:end].strip() for start, end in sentence_spans(document)]
@@ -64,13 +64,13 @@ def concatenate_passages(
             first = rng.randrange(len(source) - length + 1)
             starts.append(len(sentences))
             sentences += source[first : first + length]
-        made.append(Concatenated(sentences, starts[1:]))
+        made.append(ConcatenatedText(sentences, starts[1:]))
     return made
 
 
 def evaluate_topics(
     segmenter: Segmenter,
-    texts: Sequence[Concatenated],
+    texts: Sequence[ConcatenatedText],
     *,
     seed: int = 0,
     on_method: Callable[[str], None] = lambda method: None,
@@ -80,13 +80,13 @@ def evaluate_topics(
     Methods marked `(n)`, `even` and `random` are told how many segments there are.
     """
     rng = np.random.default_rng(seed)
-    methods: dict[str, Callable[[Concatenated], list[int]]] = {
+    methods: dict[str, Callable[[ConcatenatedText], list[int]]] = {
         "headscope": lambda text: segmenter.topics(text.sentences),
         "headscope (n)": lambda text: segmenter.topics(text.sentences, len(text.starts) + 1),
         "C99": lambda text: c99(text.sentences),
         "C99 (n)": lambda text: c99(text.sentences, len(text.starts) + 1),
-        "even": lambda text: even_places(len(text.sentences), len(text.starts) + 1),
-        "random": lambda text: random_places(len(text.sentences), len(text.starts) + 1, rng),
+        "even": lambda text: even_starts(len(text.sentences), len(text.starts) + 1),
+        "random": lambda text: random_starts(len(text.sentences), len(text.starts) + 1, rng),
         "none": lambda text: [],
     }
     if find_spec("nltk") is not None:
@@ -98,7 +98,7 @@ def evaluate_topics(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(texts: Sequence[Concatenated], found: Sequence[list[int]]) -> dict[str, float]:
+def _row(texts: Sequence[ConcatenatedText], found: Sequence[list[int]]) -> dict[str, float]:
     counts = BoundaryCounts()
     metrics = []
     for text, starts in zip(texts, found, strict=True):

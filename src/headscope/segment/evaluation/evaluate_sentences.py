@@ -10,22 +10,22 @@ import pandas as pd
 
 from headscope.errors import CorpusError
 from headscope.segment.evaluation.baselines import (
-    even_places,
+    even_starts,
     punctuation_split,
-    random_places,
+    random_starts,
     visible_places,
     visible_starts,
     word_boundaries,
-    words_from,
+    words_to_visible,
 )
-from headscope.segment.evaluation.metrics import (
+from headscope.segment.evaluation.peers import installed_peers
+from headscope.segment.metrics import (
     BoundaryCounts,
     boundary_similarity,
     count_boundaries,
     pk,
     window_diff,
 )
-from headscope.segment.evaluation.peers import installed_peers
 from headscope.segment.segmenter import Segmenter
 from headscope.segment.training.bare_text import bare_text
 from headscope.text.document import Document
@@ -107,7 +107,7 @@ def _methods(segmenter: Segmenter, texts: Sequence[GoldText], seed: int) -> dict
 
     def told(places: Callable[[int, int], list[int]]) -> SplitAll:
         return lambda all_texts: [
-            words_from(text, places(len(text.split()), count))
+            words_to_visible(text, places(len(text.split()), count))
             for text, count in zip(all_texts, counts, strict=True)
         ]
 
@@ -115,8 +115,8 @@ def _methods(segmenter: Segmenter, texts: Sequence[GoldText], seed: int) -> dict
         "headscope": lambda all_texts: [visible_starts(p) for p in segmenter.split(all_texts)],
         **{name: one_by_one(split) for name, split in installed_peers()},
         "punctuation": one_by_one(punctuation_split),
-        "even": told(even_places),
-        "random": told(lambda words, count: random_places(words, count, rng)),
+        "even": told(even_starts),
+        "random": told(lambda words, count: random_starts(words, count, rng)),
         "none": lambda all_texts: [[] for _ in all_texts],
     }
 

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from headscope.segment.sentences.boundary_net import BoundaryNet, NetShape, Stretches
+from headscope.segment.sentences.boundary_net import BoundaryNet, NetInput, NetShape
 
 _STRETCH_TOKENS = 128
 """Tokens that are trained on together; others around them are seen, as far as the net reaches."""
@@ -39,14 +39,16 @@ class TrainingSettings:
 
     epochs: int = 4
     batch: int = 16
-    """Stretches of 128 tokens, or for topics texts, that are learned from at once."""
+    """NetInput of 128 tokens, or for topics texts, that are learned from at once."""
     learning_rate: float = 2e-3
     weight_decay: float = 0.05
     dropout: float = 0.4
     seed: int = 0
 
 
-def fit_net(examples: Examples, shape: NetShape, settings: TrainingSettings) -> BoundaryNet:
+def fit_boundary_net(
+    examples: Examples, shape: NetShape, settings: TrainingSettings
+) -> BoundaryNet:
     """The network that predicts the labels; deterministic given the seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
@@ -143,7 +145,7 @@ def _score(
         outputs = (outputs - mean) / scale
     there = candidates.clamp(min=0)
     gaps = net.gaps(examples.signals[there].float(), examples.surface[there].float())
-    seen = Stretches(net.projection(outputs), gaps * (candidates >= 0)[..., None], inside)
+    seen = NetInput(net.projection(outputs), gaps * (candidates >= 0)[..., None], inside)
     odds = net(seen)[:, reach:-reach]
     candidates = candidates[:, reach:-reach]
     return odds[candidates >= 0], candidates[candidates >= 0]
