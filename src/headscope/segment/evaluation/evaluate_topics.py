@@ -1,4 +1,4 @@
-"""Topic boundaries in documents put together from passages, beside baselines and peers."""
+"""Topic boundaries in concatenated passages, with baselines and peers alongside."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -43,7 +43,19 @@ def concatenate_passages(
     longest: int = 15,
     seed: int = 0,
 ) -> list[ConcatenatedText]:
-    """Texts of passages, each of consecutive sentences of another document (Choi 2000)."""
+    """Texts made of passages, each of consecutive sentences of another document (Choi 2000).
+
+    Args:
+        documents: Where the passages are taken from.
+        texts: Number of texts to make.
+        passages: Number of passages of each.
+        shortest: Fewest sentences of a passage.
+        longest: Most sentences of a passage; documents with fewer are not used.
+        seed: Of all choices.
+
+    Raises:
+        CorpusError: Too few documents are long enough.
+    """
     all_sentences = [
         [document.text[start:end].strip() for start, end in sentence_spans(document)]
         for document in documents
@@ -51,8 +63,8 @@ def concatenate_passages(
     long_enough = [sentences for sentences in all_sentences if len(sentences) >= longest]
     if len(long_enough) < passages:
         raise CorpusError(
-            f"{len(long_enough)} documents have {longest} sentences or more, and a text needs "
-            f"passages of {passages}; give more documents, or fewer or shorter passages"
+            f"{len(long_enough)} documents have {longest} sentences or more, but a text needs "
+            f"passages from {passages}; give more documents, or fewer or shorter passages"
         )
     rng = random.Random(seed)
     made = []
@@ -77,7 +89,13 @@ def evaluate_topics(
 ) -> pd.DataFrame:
     """A row per method: window metrics over sentences (means over texts), F1 over all texts.
 
-    Methods marked `(n)`, `even` and `random` are told how many segments there are.
+    The methods marked `(n)`, `even` and `random` are given the number of segments.
+
+    Args:
+        segmenter: The segmenter that is judged.
+        texts: Texts with known topics, see `concatenate_passages`.
+        seed: Of the method `random`.
+        on_method: Called with each method before it is run.
     """
     rng = np.random.default_rng(seed)
     methods: dict[str, Callable[[ConcatenatedText], list[int]]] = {
@@ -123,7 +141,7 @@ def _row(texts: Sequence[ConcatenatedText], found: Sequence[list[int]]) -> dict[
 
 
 def _text_tiling(sentences: Sequence[str]) -> list[int]:
-    """TextTiling (Hearst 1997) of nltk. It cuts at paragraphs: each sentence is made one."""
+    """TextTiling (Hearst 1997) from nltk. It cuts at paragraphs, so each sentence is made one."""
     from nltk.tokenize import TextTilingTokenizer
 
     text = "\n\n".join(sentences)

@@ -23,11 +23,18 @@ _ECHOES = 0.01
 def segments_differ(
     cosines: Float64[np.ndarray, "sentence sentence"], starts: Sequence[int]
 ) -> bool:
-    """Whether segments that begin at 0 and at `starts` differ more than they echo each other.
+    """Whether segments differ from each other more than they echo each other.
 
-    By cosines, not centred. How much more alike sentences are inside segments than across has to
-    exceed the square of how much more alike echoes are than other pairs across. Both are shares of
-    the mean distance across, so that it does not matter how close to 1 all cosines of a model are.
+    With m the mean cosine of pairs across segments: the contrast, (mean inside segments - m) /
+    (1 - m), must exceed the square of the echo, (top 1 % across segments - m) / (1 - m). Dividing
+    by 1 - m makes this independent of how close to 1 all cosines of a model are.
+
+    >>> segments_differ(np.kron(np.eye(2), np.ones((3, 3))), starts=[3])
+    True
+
+    Args:
+        cosines: Of all sentences, not centred.
+        starts: The sentences at which segments begin, without the first.
     """
     n = len(cosines)
     first, second = np.triu_indices(n, 1)

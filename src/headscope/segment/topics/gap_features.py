@@ -64,11 +64,16 @@ def similarity_channels(
 def gap_features(
     similarities: Similarities, usual: Float[Tensor, " channel"], scale: Float[Tensor, " channel"]
 ) -> Float[Tensor, "gap number"]:
-    """The numbers of each gap of a text, in units of what is usual in a channel.
+    """The features of each gap of a text, standardised by channel.
 
-    Sentences beyond the ends of the text are as alike as is usual: 0.
+    Pairs with a sentence beyond the ends of the text have the usual similarity: 0.
+
+    Args:
+        similarities: Of the sentences of the text.
+        usual: The mean of each channel over training texts, see `channel_statistics`.
+        scale: The standard deviation of each channel.
     """
-    n = len(alike[0])
+    n = len(similarities[0])
     gaps = np.arange(1, n)[:, None]
     sentences = gaps - REACH + np.arange(2 * REACH)
     inside = (sentences >= 0) & (sentences < n)

@@ -1,4 +1,4 @@
-"""Training the network for topics on texts put together from passages of different documents."""
+"""Training the topic network on texts concatenated from passages of different documents."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,15 +23,20 @@ class TopicExample:
 
     similarities: Similarities
     starts: tuple[int, ...]
-    """The sentences at which a new topic begins, the first one left out."""
+    """The sentences at which a new topic begins, without the first."""
 
 
 def fit_topic_net(
     examples: Sequence[TopicExample], facts: TopicNetFacts, settings: TrainingSettings
 ) -> TopicNet:
-    """The network that predicts the starts; deterministic given the seed and the threads.
+    """The network that predicts the starts; deterministic given seed and number of threads.
 
-    Each time a text is learned from, chance decides whether it is read from its end.
+    Each time a text is used, its sentences are reversed with probability 1/2.
+
+    Args:
+        examples: Texts with known topics.
+        facts: The model that it is for, the texts, and its sizes.
+        settings: Epochs, learning rate, seed and so on.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
@@ -39,7 +44,7 @@ def fit_topic_net(
         usual, scale = channel_statistics([example.similarities for example in examples[:500]])
         net.usual.copy_(usual)
         net.scale.copy_(scale)
-        # Half precision: thousands of texts are kept.
+        # Half precision, to keep thousands of texts in memory.
         seen = [gap_features(example.similarities, usual, scale).half() for example in examples]
         wanted = [_labels(example) for example in examples]
         optimiser = torch.optim.AdamW(
@@ -75,7 +80,7 @@ def _batches(
 ) -> Iterator[
     tuple[Float[Tensor, "text gap number"], Float[Tensor, "text gap"], Float[Tensor, "text gap"]]
 ]:
-    """All texts once, in random order: numbers, labels, and where there are gaps."""
+    """All texts once, in random order: features, labels, and 1 where there is a gap."""
     for places in torch.randperm(len(seen)).split(batch):  # type: ignore[no-untyped-call]
         numbers, labels = [], []
         for place in places.tolist():
