@@ -12,9 +12,9 @@ What happens in `Segmenter.split(text)` (`segmenter.py`, where to start reading)
 5. By topic, `topics/find_topics.py` groups sentences, by the similarities of
    `topics/sentence_similarity.py` and the network of `topics/topic_net.py`.
 
-`training/` learns the weights, `demo_weights/` holds those of the demo model, `evaluation/` judges a
-segmenter by `metrics.py`. Imports point one way: evaluation, segmenter, training, sentences and
-topics, reading.
+`training/` learns the weights; `demo_weights/` holds those of the demo model. `evaluation/` judges
+a segmenter by the metrics of `metrics.py`. `stream.py` segments texts that do not fit in memory.
+Imports point one way: evaluation, segmenter, training, sentences and topics, reading.
 """
 
 from headscope.segment.segmenter import Segmenter
