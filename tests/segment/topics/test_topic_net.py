@@ -114,7 +114,7 @@ def test_a_damaged_network_is_refused(name, content, tmp_path):
     (tmp_path / name).unlink()
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(ModelError, match="network for topics"):
+    with pytest.raises(ModelError, match="topic network"):
         load_topic_net(tmp_path)
 
 
