@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 import headscope as hs
-from headscope.segment.evaluation.metrics import boundaries_at, pk
-from headscope.segment.evaluation.sentences import evaluate_sentences
-from headscope.segment.evaluation.topics import (
-    Concatenated,
+from headscope.segment.evaluation.evaluate_sentences import evaluate_sentences
+from headscope.segment.evaluation.evaluate_topics import (
+    ConcatenatedText,
     concatenate_passages,
     evaluate_topics,
 )
+from headscope.segment.metrics import boundaries_at, pk
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Document
 from headscope.text.readers.columns import Columns
@@ -33,7 +33,7 @@ PASSAGES = ((3, 5), (6, 8), (9, 11), (3, 11), (5, 15))
 SHOWN = ["headscope", "headscope (n)", "C99", "C99 (n)", "TextTiling", "even", "random", "none"]
 
 
-def by_paragraph(document: Document) -> Concatenated:
+def by_paragraph(document: Document) -> ConcatenatedText:
     """The sentences of a document, and those with which its paragraphs begin."""
     spans = sentence_spans(document)
     sentences = [document.text[start:end].strip() for start, end in spans]
@@ -41,10 +41,12 @@ def by_paragraph(document: Document) -> Concatenated:
         document.text[start + len(document.text[start:end].rstrip()) : next_start]
         for (start, end), (next_start, _) in pairwise(spans)
     ]
-    return Concatenated(sentences, [place for place, gap in enumerate(gaps, 1) if "\n\n" in gap])
+    return ConcatenatedText(
+        sentences, [place for place, gap in enumerate(gaps, 1) if "\n\n" in gap]
+    )
 
 
-def by_page(pages: Sequence[Document], together: int = 10) -> list[Concatenated]:
+def by_page(pages: Sequence[Document], together: int = 10) -> list[ConcatenatedText]:
     """Neighbouring pages of one manual as one document, with a section each."""
     sections = [[p.text[start:end].strip() for start, end in sentence_spans(p)] for p in pages]
     sections = [sentences for sentences in sections if 3 <= len(sentences) <= 40]
@@ -52,7 +54,9 @@ def by_page(pages: Sequence[Document], together: int = 10) -> list[Concatenated]
     for first in range(0, len(sections) - together + 1, together):
         group = sections[first : first + together]
         starts = list(accumulate(map(len, group[:-1])))
-        made.append(Concatenated([sentence for section in group for sentence in section], starts))
+        made.append(
+            ConcatenatedText([sentence for section in group for sentence in section], starts)
+        )
     return made
 
 
@@ -62,7 +66,7 @@ def evenly(documents: Sequence[Document], number: int) -> list[Document]:
     return long_enough[:: len(long_enough) // number][:number]
 
 
-def by_heading(document: Document) -> Concatenated:
+def by_heading(document: Document) -> ConcatenatedText:
     """The sentences of an address, headings in capitals taken out, and those that follow one."""
     kept: list[str] = []
     starts: list[int] = []
@@ -74,10 +78,10 @@ def by_heading(document: Document) -> Concatenated:
                 starts.append(len(kept))
         else:
             kept.append(sentence)
-    return Concatenated(kept, starts)
+    return ConcatenatedText(kept, starts)
 
 
-def pk_less_none(segmenter: hs.Segmenter, texts: Sequence[Concatenated]) -> str:
+def pk_less_none(segmenter: hs.Segmenter, texts: Sequence[ConcatenatedText]) -> str:
     """Pk with the number unknown, and how much less it is than that of no cut, with intervals.
 
     95 % intervals by resampling texts. They share documents, so these are a little too narrow.

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import TypeVar
 
 import headscope as hs
+from headscope.segment.demo_weights import DEMO_WEIGHTS
 from headscope.segment.reading.read_heads import read_sites
 from headscope.segment.sentences.mode import MODES
-from headscope.segment.sentences.weights import SHIPPED, SegmenterWeights, load_weights
+from headscope.segment.sentences.weights import SegmenterWeights, load_weights
 from headscope.segment.training.bare_text import bare_text
-from headscope.segment.training.fit import fit_mode
-from headscope.segment.training.fit_net import TrainingSettings
-from headscope.segment.training.training_texts import TrainingText, roughened, shuffled_documents
+from headscope.segment.training.fit_boundary_net import TrainingSettings
+from headscope.segment.training.fit_weights import fit_mode
+from headscope.segment.training.training_texts import TrainingText, noisy_text, permuted_sentences
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Document
 from headscope.text.readers.columns import Columns
@@ -95,7 +96,7 @@ def unpunctuated_texts(
         excerpt(speech, 8_000 if int(speech.id[:4]) >= 1945 else 2_000, rng) for speech in speeches
     ]
     # Short sentences of speeches in random order: boundaries as in lists and chat.
-    shuffled = shuffled_documents(recent, rng)
+    shuffled = permuted_sentences(recent, rng)
     return bare([*web, *excerpts, *manuals, *shuffled[: len(shuffled) // 3]])
 
 
@@ -108,8 +109,8 @@ def punctuated_texts(
         *both_ways(web),
         *both_ways([excerpt(speech, 3_000, rng) for speech in recent]),
         *both_ways([Document(manual.id, manual.text[:4_000]) for manual in manuals]),
-        *(roughened(excerpt(speech, 2_000, rng), rng) for speech in recent),
-        *(roughened(excerpt(manual, 3_000, rng), rng) for manual in manuals),
+        *(noisy_text(excerpt(speech, 2_000, rng), rng) for speech in recent),
+        *(noisy_text(excerpt(manual, 3_000, rng), rng) for manual in manuals),
     ]
 
 
@@ -118,7 +119,7 @@ def main() -> None:
     parser.add_argument("web")
     parser.add_argument("development")
     parser.add_argument("speeches")
-    parser.add_argument("--out", type=Path, default=SHIPPED)
+    parser.add_argument("--out", type=Path, default=DEMO_WEIGHTS)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--mode", choices=MODES, help="only this one, the other stays as it is")
     args = parser.parse_args()

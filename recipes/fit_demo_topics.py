@@ -21,12 +21,12 @@ from fit_demo_segmenter import learned_from
 
 import headscope as hs
 from headscope.models.loaded import LoadedModel
+from headscope.segment.demo_weights import DEMO_WEIGHTS
 from headscope.segment.reading.window_batches import text_tokenizer
-from headscope.segment.sentences.weights import SHIPPED
-from headscope.segment.topics.gaps import similarities
-from headscope.segment.topics.likeness import sentence_vectors, word_overlap
+from headscope.segment.topics.gap_features import similarity_channels
+from headscope.segment.topics.sentence_similarity import sentence_vectors, word_overlap
 from headscope.segment.topics.topic_net import TopicNetFacts
-from headscope.segment.training.fit_net import TrainingSettings
+from headscope.segment.training.fit_boundary_net import TrainingSettings
 from headscope.segment.training.fit_topic_net import TopicExample, fit_topic_net
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Document, Encoding
@@ -97,7 +97,7 @@ def put_together(
         vectors.append(document.vectors[first : first + length])
     if len(encodings) < 6:
         return None
-    alike = similarities(np.concatenate(vectors), word_overlap(encodings))
+    alike = similarity_channels(np.concatenate(vectors), word_overlap(encodings))
     return TopicExample([matrix.astype(np.float32) for matrix in alike], tuple(starts[1:]))
 
 
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("web")
     parser.add_argument("development")
     parser.add_argument("speeches")
-    parser.add_argument("--out", type=Path, default=SHIPPED)
+    parser.add_argument("--out", type=Path, default=DEMO_WEIGHTS)
     parser.add_argument("--texts", type=int, default=6_000)
     parser.add_argument("--epochs", type=int, default=8)
     args = parser.parse_args()

@@ -49,8 +49,8 @@ def segment_eval_command(
 
     from headscope.models.load import load_model
     from headscope.segment import Segmenter
-    from headscope.segment.evaluation.sentences import evaluate_sentences
-    from headscope.segment.evaluation.topics import concatenate_passages, evaluate_topics
+    from headscope.segment.evaluation.evaluate_sentences import evaluate_sentences
+    from headscope.segment.evaluation.evaluate_topics import concatenate_passages, evaluate_topics
     from headscope.system.progress import Progress, ProgressBars
     from headscope.text.corpus import read_corpus
 

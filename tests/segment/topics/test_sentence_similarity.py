@@ -6,7 +6,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from headscope.segment.topics.likeness import word_overlap
+from headscope.segment.topics.sentence_similarity import word_overlap
 from headscope.text.document import Encoding
 
 

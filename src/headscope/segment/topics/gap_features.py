@@ -1,4 +1,7 @@
-"""What can be seen of a text around each gap between two sentences: how alike all of these are."""
+"""The features of each gap between two sentences: similarities of the sentences around it.
+
+There are three similarities, the channels: plain cosines, centred cosines, and shared words.
+"""
 
 from collections.abc import Sequence
 
@@ -8,13 +11,21 @@ from jaxtyping import Float, Float64
 from torch import Tensor
 
 _NONE = 1e-9
-"""Shorter vectors are what rounding leaves of none."""
+"""Shorter vectors are rounding errors of zero vectors."""
 
 
 def unit_vectors(
     vectors: Float64[np.ndarray, "vector number"],
 ) -> Float64[np.ndarray, "vector number"]:
-    """The vectors, each scaled to length 1; those of no length stay zeros."""
+    """The vectors, each scaled to length 1; zero vectors stay zero.
+
+    >>> unit_vectors(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+
+    Args:
+        vectors: A row each.
+    """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: Float64[np.ndarray, "vector number"] = vectors / np.where(
         lengths > _NONE, lengths, np.inf
@@ -23,43 +34,53 @@ def unit_vectors(
 
 
 REACH = 8
-"""Sentences on each side of a gap that are compared, with each other and across it."""
+"""Number of sentences on each side of a gap that are compared with each other and across it."""
 CHANNELS = 3
-"""Kinds of similarity."""
+"""Number of similarities."""
 
 _FIRST, _SECOND = np.triu_indices(2 * REACH, 1)
 PAIRS = len(_FIRST)
 NUMBERS = CHANNELS * PAIRS + 2 * REACH + 2 * CHANNELS
-"""Numbers that are seen of a gap: pairs, which sentences there are, and the text as a whole."""
+"""Number of features of a gap: pairs, which sentences exist, and the text as a whole."""
 
 Similarities = Sequence[Float[np.ndarray, "sentence sentence"]]
-"""A matrix for each channel. Only what is near the diagonal is looked at."""
+"""A matrix for each channel. Only entries near the diagonal are used."""
 
 
-def similarities(
+def similarity_channels(
     vectors: Float64[np.ndarray, "sentence output"],
     overlap: Float64[np.ndarray, "sentence sentence"],
 ) -> Similarities:
-    """Cosines as the model gives them, cosines centred over the text, and shared words."""
+    """Plain cosines, cosines of vectors centred over the text, and shared words.
+
+    Args:
+        vectors: The vector of each sentence.
+        overlap: Their `word_overlap`.
+    """
     plain, centred = unit_vectors(vectors), unit_vectors(vectors - vectors.mean(0))
     return plain @ plain.T, centred @ centred.T, overlap
 
 
-def see_gaps(
-    alike: Similarities, usual: Float[Tensor, " channel"], scale: Float[Tensor, " channel"]
+def gap_features(
+    similarities: Similarities, usual: Float[Tensor, " channel"], scale: Float[Tensor, " channel"]
 ) -> Float[Tensor, "gap number"]:
-    """The numbers of each gap of a text, in units of what is usual in a channel.
+    """The features of each gap of a text, standardised by channel.
 
-    Sentences beyond the ends of the text are as alike as is usual: 0.
+    Pairs with a sentence beyond the ends of the text have the usual similarity: 0.
+
+    Args:
+        similarities: Of the sentences of the text.
+        usual: The mean of each channel over training texts, see `channel_statistics`.
+        scale: The standard deviation of each channel.
     """
-    n = len(alike[0])
+    n = len(similarities[0])
     gaps = np.arange(1, n)[:, None]
     sentences = gaps - REACH + np.arange(2 * REACH)
     inside = (sentences >= 0) & (sentences < n)
     rows, columns = (sentences.clip(0, n - 1)[:, side] for side in (_FIRST, _SECOND))
     both_inside = inside[:, _FIRST] & inside[:, _SECOND]
     pairs, whole = [], []
-    for matrix, mean, deviation in zip(alike, usual.tolist(), scale.tolist(), strict=True):
+    for matrix, mean, deviation in zip(similarities, usual.tolist(), scale.tolist(), strict=True):
         pairs.append(np.where(both_inside, (matrix[rows, columns] - mean) / deviation, 0))
         of_text = (_near_diagonal(matrix) - mean) / deviation
         whole += [of_text.mean(), of_text.std() - 1]
@@ -67,13 +88,17 @@ def see_gaps(
     return torch.from_numpy(np.concatenate(seen, axis=1)).float()
 
 
-def usual_similarities(
+def channel_statistics(
     texts: Sequence[Sequence[Float[np.ndarray, "_ _"]]],
 ) -> tuple[Float[Tensor, " channel"], Float[Tensor, " channel"]]:
-    """Mean and standard deviation of each channel, over the pairs that gaps of the texts show."""
+    """Mean and standard deviation of each channel, over the pairs that are features of some gap.
+
+    Args:
+        texts: The similarities of each text.
+    """
     near = np.array(
         [
-            np.concatenate([_near_diagonal(alike[channel]) for alike in texts])
+            np.concatenate([_near_diagonal(similarities[channel]) for similarities in texts])
             for channel in range(CHANNELS)
         ]
     )
@@ -81,16 +106,21 @@ def usual_similarities(
 
 
 def _near_diagonal(matrix: Float[np.ndarray, "sentence sentence"]) -> Float[np.ndarray, " pair"]:
-    """The similarities of all pairs that can be seen at some gap."""
+    """The similarities of all pairs that are features of some gap."""
     return np.concatenate([np.diagonal(matrix, apart) for apart in range(1, 2 * REACH)])
 
 
-def backwards(seen: Float[Tensor, "gap number"]) -> Float[Tensor, "gap number"]:
-    """The gaps of the same text read from its end to its beginning."""
-    return seen.flip(0)[:, _BACKWARDS]
+def reverse_gaps(seen: Float[Tensor, "gap number"]) -> Float[Tensor, "gap number"]:
+    """The features of the same text with its sentences in reverse order.
+
+    Args:
+        seen: The features of each gap.
+    """
+    return seen.flip(0)[:, _REVERSED]
 
 
-def _backwards() -> list[int]:
+def _reversed() -> list[int]:
+    """The order of the features after all sentences are reversed."""
     place = {pair: number for number, pair in enumerate(zip(_FIRST, _SECOND, strict=True))}
     last = 2 * REACH - 1
     pairs = [place[last - second, last - first] for first, second in place]
@@ -99,4 +129,4 @@ def _backwards() -> list[int]:
     return [*shown, *inside, *range(CHANNELS * PAIRS + 2 * REACH, NUMBERS)]
 
 
-_BACKWARDS = _backwards()
+_REVERSED = _reversed()

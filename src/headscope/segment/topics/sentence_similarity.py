@@ -1,4 +1,4 @@
-"""How alike sentences are: by the vectors that a model makes of them, and by their wording."""
+"""How similar sentences are: by the vectors that a model gives them, and by their words."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,20 +9,27 @@ from scipy.sparse import csr_array
 
 from headscope.errors import MeasurementError
 from headscope.models.loaded import LoadedModel
-from headscope.segment.reading.window_batches import WindowBatch, for_each_batch
+from headscope.segment.reading.window_batches import PaddedBatch, for_each_batch
 from headscope.text.document import Encoding
 
 
 def sentence_vectors(
     model: LoadedModel, sentences: Sequence[Encoding]
 ) -> Float64[np.ndarray, "sentence d_model"]:
-    """The mean of the model's last states over the tokens of each sentence.
+    """The mean of the model's last hidden states over the tokens of each sentence.
 
-    What all heads of all layers wrote is in them, through the weights behind. Topics are told apart
-    better by these than by head outputs themselves. A sentence without tokens is a row of zeros.
+    They contain what all heads of all layers wrote, transformed by later weights, and separate
+    topics better than the head outputs themselves. A sentence without tokens is a row of zeros.
+
+    Args:
+        model: The model.
+        sentences: The tokens of each sentence.
+
+    Raises:
+        MeasurementError: The model gives NaN or infinity.
     """
 
-    def read(batch: WindowBatch) -> list[tuple[int, Float64[np.ndarray, " d_model"]]]:
+    def read(batch: PaddedBatch) -> list[tuple[int, Float64[np.ndarray, " d_model"]]]:
         states = model.last_states(batch.token_ids, batch.real).double().cpu()
         return [
             (window.text, states[row, kept].sum(0).numpy()) for row, window, kept in batch.kept()
@@ -41,12 +48,15 @@ def sentence_vectors(
 
 
 def word_overlap(encodings: Sequence[Encoding]) -> Float64[np.ndarray, "sentence sentence"]:
-    """Cosines of the tokens of sentences, rare ones counting more: 1 for the same wording.
+    """Cosines of the token counts of sentences, weighted by rarity: 1 for the same words.
 
-    A token counts 1 + log of how often it is in the sentence, times log of the share of sentences
-    that have it, negative: what is in all of them says nothing (Spärck Jones 1972). A sentence in
-    which no token counts has 0 with all, itself included. By tokens, so that it needs no rules on
-    what a word is in some language.
+    The weight of a token is (1 + log of its count in the sentence) times minus the log of the share
+    of sentences that contain it, so that a token of every sentence counts nothing (tf-idf, Spärck
+    Jones 1972). A sentence without any weight has 0 with all, itself included. Tokens are used
+    rather than words so that no rules for any language are needed.
+
+    Args:
+        encodings: The tokens of each sentence.
     """
     counts = [Counter(encoding.token_ids.tolist()) for encoding in encodings]
     sentences_with = Counter(token for count in counts for token in count)

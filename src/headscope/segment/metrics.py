@@ -16,7 +16,7 @@ Boundaries = Bool[np.ndarray, " gap"]
 
 @dataclass(frozen=True, slots=True)
 class BoundaryCounts:
-    """Boundaries found, missed and made up. Counts of several texts add up."""
+    """Boundaries found, and those that should have been. Counts of several texts add up."""
 
     true_positives: int = 0
     found: int = 0
@@ -47,20 +47,40 @@ class BoundaryCounts:
 
 
 def count_boundaries(found: Sequence[int], wanted: Sequence[int]) -> BoundaryCounts:
-    """The counts for boundaries given by their places, such as characters."""
+    """The counts for boundaries given by their places, such as characters.
+
+    >>> count_boundaries(found=[3, 8], wanted=[3, 5, 8, 9]).recall
+    0.5
+
+    Args:
+        found: Places of the boundaries found.
+        wanted: Places of those in the reference.
+    """
     hits = set(found) & set(wanted)
     return BoundaryCounts(len(hits), len(set(found)), len(set(wanted)))
 
 
 def boundaries_at(places: Sequence[int], units: int) -> Boundaries:
-    """The segmentation of some units in which segments begin at `places` (1 to units - 1)."""
+    """The segmentation of some units in which segments begin at some places.
+
+    >>> boundaries_at([2], units=4)
+    array([False,  True, False])
+
+    Args:
+        places: Units at which a segment begins, without the first: 1 to `units` - 1.
+        units: Number of units.
+    """
     boundaries = np.zeros(max(units - 1, 0), dtype=bool)
     boundaries[np.asarray(places, dtype=np.int64) - 1] = True
     return boundaries
 
 
 def window_size(reference: Boundaries) -> int:
-    """Half the mean length of a reference segment, rounded to even, at least 2."""
+    """k, half the mean length of a reference segment: rounded half to even, at least 2.
+
+    Args:
+        reference: The reference segmentation.
+    """
     segments = int(reference.sum()) + 1
     return max(2, round((len(reference) + 1) / segments / 2))
 
@@ -68,9 +88,18 @@ def window_size(reference: Boundaries) -> int:
 def pk(found: Boundaries, reference: Boundaries, size: int | None = None) -> float:
     """The error Pk (Beeferman et al. 1999): lower is better.
 
-    The share of the units k apart of which one segmentation has both in one segment and the other
-    has not. NaN when the text is not longer than k. It rewards finding nothing: look at the
-    segmentation without boundaries beside it.
+    The share of pairs of units k apart that are in one segment according to one segmentation but
+    not according to the other. NaN when the text is not longer than k. It rewards finding nothing:
+    compare it with that of a segmentation without boundaries.
+
+    >>> reference = boundaries_at([4], units=8)
+    >>> pk(boundaries_at([], units=8), reference), pk(reference, reference)
+    (0.3333333333333333, 0.0)
+
+    Args:
+        found: The segmentation that is judged.
+        reference: The reference segmentation.
+        size: k; by default `window_size(reference)`.
     """
     size = size or window_size(reference)
     inside = _inside_windows(found, size), _inside_windows(reference, size)
@@ -80,17 +109,32 @@ def pk(found: Boundaries, reference: Boundaries, size: int | None = None) -> flo
 def window_diff(found: Boundaries, reference: Boundaries, size: int | None = None) -> float:
     """The error WindowDiff (Pevzner and Hearst 2002): lower is better.
 
-    The share of the windows of k units in which both have a different number of boundaries. NaN
-    when the text is not longer than k.
+    The share of pairs of units k apart that have a different number of boundaries between them in
+    the two segmentations. NaN when the text is not longer than k.
+
+    >>> window_diff(boundaries_at([3, 4], units=8), boundaries_at([4], units=8))
+    0.3333333333333333
+
+    Args:
+        found: The segmentation that is judged.
+        reference: The reference segmentation.
+        size: k; by default `window_size(reference)`.
     """
     size = size or window_size(reference)
     return _mean(_inside_windows(found, size) != _inside_windows(reference, size))
 
 
 def boundary_similarity(found: Boundaries, reference: Boundaries) -> float:
-    """Boundary Similarity B (Fournier 2013): 1 is agreement, 0 no boundary in common.
+    """Boundary Similarity B (Fournier 2013): 1 for agreement, 0 for no boundary in common.
 
     A boundary that is off by one unit is half a hit. Two segmentations without boundaries agree.
+
+    >>> boundary_similarity(boundaries_at([3], units=8), boundaries_at([4], units=8))
+    0.5
+
+    Args:
+        found: The segmentation that is judged.
+        reference: The reference segmentation.
     """
     differs = found != reference
     near, place = 0, 0
@@ -106,7 +150,7 @@ def boundary_similarity(found: Boundaries, reference: Boundaries) -> float:
 
 
 def _inside_windows(boundaries: Boundaries, size: int) -> np.ndarray:
-    """How many boundaries lie between unit i and unit i + size, for each i."""
+    """The number of boundaries between unit i and unit i + size, for each i."""
     sums = np.concatenate([[0], np.cumsum(boundaries)])
     inside: np.ndarray = sums[size:] - sums[: max(len(sums) - size, 0)]
     return inside

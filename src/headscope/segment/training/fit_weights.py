@@ -1,4 +1,4 @@
-"""Fitting: from texts to what a segmenter has learned for a mode."""
+"""Fitting: the weights that a segmenter learns from documents, for each mode."""
 
 import random
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from scipy.optimize import minimize
 from headscope.errors import CorpusError
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
-from headscope.segment.evaluation.metrics import BoundaryCounts, count_boundaries
+from headscope.segment.metrics import BoundaryCounts, count_boundaries
 from headscope.segment.reading.head_signals import SIGNALS
-from headscope.segment.reading.read_heads import keep_all, read_heads, read_sites
+from headscope.segment.reading.read_heads import identity_maps, read_heads, read_sites
 from headscope.segment.reading.window_batches import text_tokenizer
 from headscope.segment.sentences.boundary_net import NetShape
 from headscope.segment.sentences.candidates import Candidates, find_candidates
@@ -24,12 +24,17 @@ from headscope.segment.sentences.mode import Mode
 from headscope.segment.sentences.mode_weights import Calibration, ModeWeights
 from headscope.segment.sentences.surface import surface_features
 from headscope.segment.sentences.weights import SegmenterWeights
-from headscope.segment.training.fit_net import Examples, TrainingSettings, fit_net, score_all
+from headscope.segment.training.fit_boundary_net import (
+    Examples,
+    TrainingSettings,
+    fit_boundary_net,
+    score_all,
+)
 from headscope.segment.training.training_texts import TrainingText, training_texts
 from headscope.text.document import Document
 
 _HELD_OUT = 8
-"""Every so many-th text is kept out of training, to calibrate and to choose the threshold on."""
+"""Every eighth text is held out, to calibrate and to choose the threshold."""
 
 _THRESHOLDS = np.arange(0.15, 0.66, 0.05)
 _PRIOR_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -37,14 +42,18 @@ _PRIOR_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReadTexts:
-    """Training texts that the model has read."""
+    """Training texts after the model has read them."""
 
     texts: tuple[TrainingText, ...]
     candidates: tuple[Candidates, ...]
     examples: Examples
 
     def per_text(self, values: Float64[np.ndarray, " candidate"]) -> list[NDArray[np.float64]]:
-        """Values of all candidates, cut up by text."""
+        """Values of all candidates, split by text.
+
+        Args:
+            values: A value per candidate, text after text.
+        """
         ends = np.cumsum([len(candidates) for candidates in self.candidates])
         return np.split(values, ends[:-1])
 
@@ -66,7 +75,16 @@ def fit_weights(
     settings: TrainingSettings,
     trained_on: str,
 ) -> SegmenterWeights:
-    """What a segmenter learns from documents, for each mode; see `Segmenter.fit`."""
+    """The weights that a segmenter learns from documents; see `Segmenter.fit`.
+
+    Args:
+        model: The model whose heads are read.
+        documents: With gold sentences, or with punctuation.
+        layers: The numbers of the layers that are read; None for the first two thirds.
+        modes: The modes that are learned.
+        settings: How the networks are trained.
+        trained_on: The documents in words, kept with the weights.
+    """
     deepest = max(site.layer for site in model.sites if site.stack == model.stacks[0])
     chosen = tuple(layers or range(1, max(1, round(deepest * 2 / 3)) + 1))
     sites = read_sites(model, chosen)
@@ -81,7 +99,11 @@ def fit_weights(
 def split_held_out(
     texts: Sequence[TrainingText],
 ) -> tuple[list[TrainingText], list[TrainingText]]:
-    """Texts to learn from, and every eighth to choose by; few texts are used for both."""
+    """The texts to train on, and every eighth to tune on; with few texts, all are used for both.
+
+    Args:
+        texts: All training texts.
+    """
     if len(texts) < 2 * _HELD_OUT:
         return list(texts), list(texts)
     return (
@@ -98,7 +120,16 @@ def fit_mode(
     mode: Mode,
     settings: TrainingSettings,
 ) -> ModeWeights:
-    """What a segmenter learns for a mode; calibration and threshold by texts of their own."""
+    """The weights for one mode.
+
+    Args:
+        model: The model whose heads are read.
+        sites: The attention sites that are read.
+        learned_from: Texts that the network is trained on.
+        chosen_by: Texts that calibration, threshold and length prior are chosen on.
+        mode: The mode.
+        settings: How the network is trained.
+    """
     read = read_training_texts(model, sites, learned_from, mode)
     if read.examples.labels.sum() < 2:
         raise CorpusError(
@@ -110,14 +141,19 @@ def fit_mode(
         signals=sum(site.heads for site in sites) * len(SIGNALS),
         surface=mode == "punctuated",
     )
-    net = fit_net(read.examples, shape, settings)
+    net = fit_boundary_net(read.examples, shape, settings)
     held_out = read_training_texts(model, sites, chosen_by, mode)
     prior = LengthPrior.of(held_out.sentence_lengths(), 0.0)
     return tune(ModeWeights(net, Calibration(), 0.5, prior), held_out)
 
 
 def tune(weights: ModeWeights, held_out: ReadTexts) -> ModeWeights:
-    """The weights calibrated on texts they were not trained on, with the best threshold there."""
+    """The weights after calibration, with the threshold and the prior that have the best F1.
+
+    Args:
+        weights: With a trained network.
+        held_out: Texts that it was not trained on.
+    """
     raw = score_all(weights.net, held_out.examples).double().numpy()
     calibration = _platt(raw, held_out.examples.labels.double().numpy())
     log_odds = held_out.per_text(calibration.log_odds(raw))
@@ -134,10 +170,17 @@ def tune(weights: ModeWeights, held_out: ReadTexts) -> ModeWeights:
 def read_training_texts(
     model: LoadedModel, sites: Sequence[AttentionSite], texts: Sequence[TrainingText], mode: Mode
 ) -> ReadTexts:
-    """The texts as examples: candidates, labels, and all that the heads wrote."""
+    """The texts as examples: candidates, labels, and all that the heads wrote.
+
+    Args:
+        model: The model that reads the texts.
+        sites: The attention sites that are read.
+        texts: The texts.
+        mode: Surface features are for the punctuated mode only.
+    """
     tokenizer = text_tokenizer(model)
     encodings = [tokenizer.encode(text.text) for text in texts]
-    readings = read_heads(model, encodings, sites, keep_all(sites), dtype=torch.float16)
+    readings = read_heads(model, encodings, sites, identity_maps(sites), dtype=torch.float16)
     candidates = [
         find_candidates(text.text, encoding)
         for text, encoding in zip(texts, encodings, strict=True)
@@ -199,8 +242,8 @@ def _platt(
 ) -> Calibration:
     """The scale and shift that make the labels most likely (Platt 1999).
 
-    With his targets a little inside 0 and 1: labels that the network never misses would ask for an
-    infinite scale.
+    Targets are a little inside 0 and 1, as in his paper: otherwise labels that the network always
+    gets right would need an infinite scale.
     """
     yes = labels.sum()
     no = len(labels) - yes

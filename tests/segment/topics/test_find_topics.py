@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from headscope.errors import SettingsError
-from headscope.segment.evaluation.metrics import boundaries_at, pk
+from headscope.segment.metrics import boundaries_at, pk
 from headscope.segment.segmenter import Segmenter
-from headscope.segment.topics.topics import TopicSettings, find_topics
+from headscope.segment.topics.find_topics import TopicSettings, find_topics
 
 COOKING = [
     "Chop the onions and fry them in butter.",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import segeval
 
-from headscope.segment.evaluation.metrics import (
+from headscope.segment.metrics import (
     BoundaryCounts,
     boundaries_at,
     boundary_similarity,

@@ -1,17 +1,17 @@
-"""Echoes: passages on different things stand apart, parts of a text that comes back do not."""
+"""Echoes: passages on different subjects differ, parts of a text that returns to one do not."""
 
 import numpy as np
 import pytest
 
-from headscope.segment.topics.gaps import unit_vectors
-from headscope.segment.topics.topics import stand_apart
+from headscope.segment.topics.find_topics import segments_differ
+from headscope.segment.topics.gap_features import unit_vectors
 
 STARTS = [8, 16, 24]
 
 
-def segments_stand_apart(vectors, starts):
+def vectors_differ(vectors, starts):
     unit = unit_vectors(vectors)
-    return stand_apart(unit @ unit.T, starts)
+    return segments_differ(unit @ unit.T, starts)
 
 
 def passages(rng, repeated):
@@ -42,14 +42,14 @@ def by_definition(vectors, starts):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_echoes_make_segments_one_text(seed):
-    assert segments_stand_apart(passages(np.random.default_rng(seed), 0), STARTS)
-    assert not segments_stand_apart(passages(np.random.default_rng(seed), 8), STARTS)
+    assert vectors_differ(passages(np.random.default_rng(seed), 0), STARTS)
+    assert not vectors_differ(passages(np.random.default_rng(seed), 8), STARTS)
 
 
 def test_verdict_is_that_of_the_definition():
     rng = np.random.default_rng(0)
     cases = [passages(rng, repeated) for repeated in range(9) for _ in range(4)]
-    found = [stand_apart(vectors, STARTS) for vectors in cases]
+    found = [vectors_differ(vectors, STARTS) for vectors in cases]
     assert found == [by_definition(vectors, STARTS) for vectors in cases]
     assert 5 < sum(found) < len(found) - 5
 
@@ -60,9 +60,9 @@ def test_cosines_that_are_all_close_to_one_tell_the_same():
     for case in (passages(rng, repeated) for repeated in range(9)):
         unit = case / np.linalg.norm(case, axis=1, keepdims=True)
         shared = np.hstack([unit, np.full((len(unit), 1), 3.0)])
-        assert stand_apart(shared, STARTS) == stand_apart(case, STARTS)
+        assert vectors_differ(shared, STARTS) == vectors_differ(case, STARTS)
 
 
 @pytest.mark.parametrize("starts", [[], [1, 2]])
 def test_without_pairs_inside_and_across_nothing_stands_apart(starts):
-    assert not stand_apart(np.eye(3), starts)
+    assert not segments_differ(np.eye(3), starts)

@@ -1,4 +1,4 @@
-"""Sentence boundaries against gold ones, beside baselines and peers."""
+"""Sentence boundaries compared with gold ones, with baselines and peers alongside."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -10,29 +10,29 @@ import pandas as pd
 
 from headscope.errors import CorpusError
 from headscope.segment.evaluation.baselines import (
-    even_places,
+    even_starts,
     punctuation_split,
-    random_places,
+    random_starts,
     visible_places,
     visible_starts,
     word_boundaries,
-    words_from,
+    words_to_visible,
 )
-from headscope.segment.evaluation.metrics import (
+from headscope.segment.evaluation.peers import installed_peers
+from headscope.segment.metrics import (
     BoundaryCounts,
     boundary_similarity,
     count_boundaries,
     pk,
     window_diff,
 )
-from headscope.segment.evaluation.peers import installed_peers
 from headscope.segment.segmenter import Segmenter
 from headscope.segment.training.bare_text import bare_text
 from headscope.text.document import Document
 
 Condition = Literal["as written", "one line", "bare"]
 CONDITIONS: tuple[Condition, ...] = get_args(Condition)
-"""Texts as they are; without line breaks; without punctuation, case and line breaks."""
+"""Texts as they are; without line breaks; without punctuation, case or line breaks."""
 
 COLUMNS = (
     "condition",
@@ -49,7 +49,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class GoldText:
-    """A text with its gold sentence starts in visible characters."""
+    """A text with its gold sentence starts, in visible characters."""
 
     text: str
     starts: list[int]
@@ -64,8 +64,17 @@ def evaluate_sentences(
 ) -> pd.DataFrame:
     """A row per condition and method: F1 over all texts, window metrics over words.
 
-    Pk, WindowDiff and Boundary Similarity are means over texts that hold at least one boundary.
-    `even` and `random` are told how many sentences there are; nothing else is.
+    Pk, WindowDiff and Boundary Similarity are means over texts with at least one boundary. Only the
+    methods `even` and `random` are given the number of sentences.
+
+    Args:
+        segmenter: The segmenter that is judged.
+        documents: Those with gold sentences are used.
+        seed: Of the method `random`.
+        on_method: Called with each condition and method before it is run.
+
+    Raises:
+        CorpusError: No document has gold sentences.
     """
     gold = [document for document in documents if document.sentences is not None]
     if not any(len(document.sentences or ()) > 1 for document in gold):
@@ -85,7 +94,12 @@ def evaluate_sentences(
 
 
 def gold_text(document: Document, condition: Condition) -> GoldText:
-    """The document as a condition shows it."""
+    """The document under a condition.
+
+    Args:
+        document: With gold sentences.
+        condition: One of `CONDITIONS`.
+    """
     starts = [start for start, _ in (document.sentences or ())[1:]]
     if condition == "bare":
         bare = bare_text(document.text, starts)
@@ -105,9 +119,9 @@ def _methods(segmenter: Segmenter, texts: Sequence[GoldText], seed: int) -> dict
     def one_by_one(split: Callable[[str], list[str]]) -> SplitAll:
         return lambda all_texts: [visible_starts(split(text)) for text in all_texts]
 
-    def told(places: Callable[[int, int], list[int]]) -> SplitAll:
+    def given_number(places: Callable[[int, int], list[int]]) -> SplitAll:
         return lambda all_texts: [
-            words_from(text, places(len(text.split()), count))
+            words_to_visible(text, places(len(text.split()), count))
             for text, count in zip(all_texts, counts, strict=True)
         ]
 
@@ -115,8 +129,8 @@ def _methods(segmenter: Segmenter, texts: Sequence[GoldText], seed: int) -> dict
         "headscope": lambda all_texts: [visible_starts(p) for p in segmenter.split(all_texts)],
         **{name: one_by_one(split) for name, split in installed_peers()},
         "punctuation": one_by_one(punctuation_split),
-        "even": told(even_places),
-        "random": told(lambda words, count: random_places(words, count, rng)),
+        "even": given_number(even_starts),
+        "random": given_number(lambda words, count: random_starts(words, count, rng)),
         "none": lambda all_texts: [[] for _ in all_texts],
     }
 

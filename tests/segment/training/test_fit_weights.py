@@ -7,7 +7,7 @@ import pytest
 from headscope.errors import CorpusError, ModelError
 from headscope.segment.segmenter import Segmenter
 from headscope.segment.sentences.weights import load_weights
-from headscope.segment.training.fit_net import TrainingSettings
+from headscope.segment.training.fit_boundary_net import TrainingSettings
 from headscope.text.demo import read_demo
 from tests.segment.planted import planted_documents
 
@@ -71,7 +71,7 @@ def test_a_damaged_folder_is_refused(learned, tmp_path):
     facts = json.loads((tmp_path / "segmenter.json").read_text())
     for damage in ({**facts, "format": 99}, {k: facts[k] for k in facts if k != "modes"}):
         (tmp_path / "segmenter.json").write_text(json.dumps(damage))
-        with pytest.raises(ModelError, match="fit it anew"):
+        with pytest.raises(ModelError, match="fit it again"):
             load_weights(tmp_path)
     (tmp_path / "segmenter.json").write_text(json.dumps(facts))
     (tmp_path / "segmenter.safetensors").write_bytes(b"\0" * 64)

@@ -1,4 +1,4 @@
-"""Training the small network on what heads wrote for texts with known sentence starts."""
+"""Training the boundary network on what heads wrote for texts with known sentence starts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from headscope.segment.sentences.boundary_net import BoundaryNet, NetShape, Stretches
+from headscope.segment.sentences.boundary_net import BoundaryNet, NetInput, NetShape
 
-_STRETCH_TOKENS = 128
-"""Tokens that are trained on together; others around them are seen, as far as the net reaches."""
+_CHUNK_TOKENS = 128
+"""Tokens that are trained on together; tokens around them are seen as far as the net reaches."""
 _APART = 32
-"""Empty places between two texts, so that nothing reaches from one into the other."""
+"""Number of empty places between two texts, so that neither is context of the other."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -24,7 +24,7 @@ class Examples:
     signals: Float[Tensor, "candidate number"]
     surface: Float[Tensor, "candidate feature"]
     tokens: Int[Tensor, " candidate"]
-    """The first token behind the gap."""
+    """The first token after the gap."""
     labels: Float[Tensor, " candidate"]
     text_sizes: tuple[int, ...]
     """The number of tokens of each text."""
@@ -39,15 +39,23 @@ class TrainingSettings:
 
     epochs: int = 4
     batch: int = 16
-    """Stretches of 128 tokens, or for topics texts, that are learned from at once."""
+    """Number of chunks of 128 tokens (for topics: of texts) per step."""
     learning_rate: float = 2e-3
     weight_decay: float = 0.05
     dropout: float = 0.4
     seed: int = 0
 
 
-def fit_net(examples: Examples, shape: NetShape, settings: TrainingSettings) -> BoundaryNet:
-    """The network that predicts the labels; deterministic given the seed."""
+def fit_boundary_net(
+    examples: Examples, shape: NetShape, settings: TrainingSettings
+) -> BoundaryNet:
+    """The network that predicts the labels; deterministic given the seed.
+
+    Args:
+        examples: What it is trained on.
+        shape: Its sizes.
+        settings: Epochs, learning rate, seed and so on.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         net = BoundaryNet(shape, settings.dropout)
@@ -56,7 +64,7 @@ def fit_net(examples: Examples, shape: NetShape, settings: TrainingSettings) -> 
         net.signal_mean.copy_(examples.signals.float().mean(0))
         net.signal_scale.copy_(examples.signals.float().std(0) + 1e-3)
         places = _Places.of(examples)
-        steps = settings.epochs * (len(places) // (_STRETCH_TOKENS * settings.batch) + 2)
+        steps = settings.epochs * (len(places) // (_CHUNK_TOKENS * settings.batch) + 2)
         optimiser = torch.optim.AdamW(
             net.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
         )
@@ -83,14 +91,19 @@ def fit_net(examples: Examples, shape: NetShape, settings: TrainingSettings) -> 
 
 
 def score_all(net: BoundaryNet, examples: Examples) -> Float[Tensor, " candidate"]:
-    """The log odds of all examples by a trained network."""
+    """The log odds that a network gives to all examples.
+
+    Args:
+        net: The trained network.
+        examples: The candidates that are scored.
+    """
     places = _Places.of(examples)
     found = torch.zeros(len(examples))
     with torch.inference_mode():
-        for firsts in torch.arange(0, len(places), _STRETCH_TOKENS).split(16):  # type: ignore[no-untyped-call]
+        for firsts in torch.arange(0, len(places), _CHUNK_TOKENS).split(16):  # type: ignore[no-untyped-call]
             odds, candidates = _score(net, examples, places, firsts)
             found[candidates] = odds
-    # Candidates that share a token with the one behind them got no place of their own.
+    # A candidate that shares its token with the next one has no place of its own.
     return found[places.candidates[places.of_token[examples.tokens]]]
 
 
@@ -99,9 +112,9 @@ class _Places:
     """The tokens of all texts in a row, with empty places between the texts."""
 
     tokens: Int[Tensor, " place"]
-    """Which token stands there; -1 for none."""
+    """The token there; -1 for none."""
     candidates: Int[Tensor, " place"]
-    """Which candidate lies in front of that token; -1 for none."""
+    """The candidate just before that token; -1 for none."""
     of_token: Int[Tensor, " token"]
 
     def __len__(self) -> int:
@@ -123,16 +136,16 @@ def _score(
     net: BoundaryNet,
     examples: Examples,
     places: _Places,
-    firsts: Int[Tensor, " stretch"],
+    firsts: Int[Tensor, " chunk"],
     mean: Float[Tensor, " output"] | None = None,
     scale: Float[Tensor, " output"] | None = None,
 ) -> tuple[Float[Tensor, " scored"], Int[Tensor, " scored"]]:
-    """Log odds in the stretches that begin at some places, and the candidates they belong to.
+    """Log odds in the chunks that begin at some places, and the candidates they belong to.
 
-    Head outputs are standardised first where asked for.
+    Head outputs are standardised first if a mean and a scale are given.
     """
     reach = net.shape.reach
-    around = firsts[:, None] + torch.arange(-reach, _STRETCH_TOKENS + reach)
+    around = firsts[:, None] + torch.arange(-reach, _CHUNK_TOKENS + reach)
     beyond = (around < 0) | (around >= len(places))
     around = around.clamp(0, len(places) - 1)
     tokens = places.tokens[around].masked_fill(beyond, -1)
@@ -143,23 +156,23 @@ def _score(
         outputs = (outputs - mean) / scale
     there = candidates.clamp(min=0)
     gaps = net.gaps(examples.signals[there].float(), examples.surface[there].float())
-    seen = Stretches(net.projection(outputs), gaps * (candidates >= 0)[..., None], inside)
+    seen = NetInput(net.projection(outputs), gaps * (candidates >= 0)[..., None], inside)
     odds = net(seen)[:, reach:-reach]
     candidates = candidates[:, reach:-reach]
     return odds[candidates >= 0], candidates[candidates >= 0]
 
 
-def _batches(places: int, batch: int) -> Iterator[Int[Tensor, " stretch"]]:
-    """The firsts of stretches that cover all places, in random order, cut elsewhere each time."""
-    shift = int(torch.randint(_STRETCH_TOKENS, (1,)))
-    firsts = torch.arange(-shift, places, _STRETCH_TOKENS)
+def _batches(places: int, batch: int) -> Iterator[Int[Tensor, " chunk"]]:
+    """The first places of chunks that cover all places, in random order, with a random shift."""
+    shift = int(torch.randint(_CHUNK_TOKENS, (1,)))
+    firsts = torch.arange(-shift, places, _CHUNK_TOKENS)
     yield from firsts[torch.randperm(len(firsts))].split(batch)  # type: ignore[no-untyped-call]
 
 
 def _fold(
     net: BoundaryNet, mean: Float[Tensor, " output"], scale: Float[Tensor, " output"]
 ) -> None:
-    """Let the projection take head outputs as they are, not standardised."""
+    """Make the projection take head outputs as they are, instead of standardised ones."""
     with torch.no_grad():
         net.projection.weight.copy_(net.projection.weight / scale)
         net.projection.bias.copy_(net.projection.bias - net.projection.weight @ mean)

@@ -1,4 +1,4 @@
-"""Topic boundaries in documents put together from passages, beside baselines and peers."""
+"""Topic boundaries in concatenated passages, with baselines and peers alongside."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from headscope.errors import CorpusError
-from headscope.segment.evaluation.baselines import even_places, random_places
+from headscope.segment.evaluation.baselines import even_starts, random_starts
 from headscope.segment.evaluation.c99 import c99
-from headscope.segment.evaluation.metrics import (
+from headscope.segment.metrics import (
     BoundaryCounts,
     boundaries_at,
     boundary_similarity,
@@ -27,7 +27,7 @@ COLUMNS = ("method", "pk", "window_diff", "boundary_similarity", "f1", "segments
 
 
 @dataclass(frozen=True, slots=True)
-class Concatenated:
+class ConcatenatedText:
     """Passages of different documents one after another: sentences, and where passages begin."""
 
     sentences: list[str]
@@ -42,8 +42,20 @@ def concatenate_passages(
     shortest: int = 5,
     longest: int = 15,
     seed: int = 0,
-) -> list[Concatenated]:
-    """Texts of passages, each of consecutive sentences of another document (Choi 2000)."""
+) -> list[ConcatenatedText]:
+    """Texts made of passages, each of consecutive sentences of another document (Choi 2000).
+
+    Args:
+        documents: Where the passages are taken from.
+        texts: Number of texts to make.
+        passages: Number of passages of each.
+        shortest: Fewest sentences of a passage.
+        longest: Most sentences of a passage; documents with fewer are not used.
+        seed: Of all choices.
+
+    Raises:
+        CorpusError: Too few documents are long enough.
+    """
     all_sentences = [
         [document.text[start:end].strip() for start, end in sentence_spans(document)]
         for document in documents
@@ -51,8 +63,8 @@ def concatenate_passages(
     long_enough = [sentences for sentences in all_sentences if len(sentences) >= longest]
     if len(long_enough) < passages:
         raise CorpusError(
-            f"{len(long_enough)} documents have {longest} sentences or more, and a text needs "
-            f"passages of {passages}; give more documents, or fewer or shorter passages"
+            f"{len(long_enough)} documents have {longest} sentences or more, but a text needs "
+            f"passages from {passages}; give more documents, or fewer or shorter passages"
         )
     rng = random.Random(seed)
     made = []
@@ -64,29 +76,35 @@ def concatenate_passages(
             first = rng.randrange(len(source) - length + 1)
             starts.append(len(sentences))
             sentences += source[first : first + length]
-        made.append(Concatenated(sentences, starts[1:]))
+        made.append(ConcatenatedText(sentences, starts[1:]))
     return made
 
 
 def evaluate_topics(
     segmenter: Segmenter,
-    texts: Sequence[Concatenated],
+    texts: Sequence[ConcatenatedText],
     *,
     seed: int = 0,
     on_method: Callable[[str], None] = lambda method: None,
 ) -> pd.DataFrame:
     """A row per method: window metrics over sentences (means over texts), F1 over all texts.
 
-    Methods marked `(n)`, `even` and `random` are told how many segments there are.
+    The methods marked `(n)`, `even` and `random` are given the number of segments.
+
+    Args:
+        segmenter: The segmenter that is judged.
+        texts: Texts with known topics, see `concatenate_passages`.
+        seed: Of the method `random`.
+        on_method: Called with each method before it is run.
     """
     rng = np.random.default_rng(seed)
-    methods: dict[str, Callable[[Concatenated], list[int]]] = {
+    methods: dict[str, Callable[[ConcatenatedText], list[int]]] = {
         "headscope": lambda text: segmenter.topics(text.sentences),
         "headscope (n)": lambda text: segmenter.topics(text.sentences, len(text.starts) + 1),
         "C99": lambda text: c99(text.sentences),
         "C99 (n)": lambda text: c99(text.sentences, len(text.starts) + 1),
-        "even": lambda text: even_places(len(text.sentences), len(text.starts) + 1),
-        "random": lambda text: random_places(len(text.sentences), len(text.starts) + 1, rng),
+        "even": lambda text: even_starts(len(text.sentences), len(text.starts) + 1),
+        "random": lambda text: random_starts(len(text.sentences), len(text.starts) + 1, rng),
         "none": lambda text: [],
     }
     if find_spec("nltk") is not None:
@@ -98,7 +116,7 @@ def evaluate_topics(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _row(texts: Sequence[Concatenated], found: Sequence[list[int]]) -> dict[str, float]:
+def _row(texts: Sequence[ConcatenatedText], found: Sequence[list[int]]) -> dict[str, float]:
     counts = BoundaryCounts()
     metrics = []
     for text, starts in zip(texts, found, strict=True):
@@ -123,7 +141,7 @@ def _row(texts: Sequence[Concatenated], found: Sequence[list[int]]) -> dict[str,
 
 
 def _text_tiling(sentences: Sequence[str]) -> list[int]:
-    """TextTiling (Hearst 1997) of nltk. It cuts at paragraphs: each sentence is made one."""
+    """TextTiling (Hearst 1997) from nltk. It cuts at paragraphs, so each sentence is made one."""
     from nltk.tokenize import TextTilingTokenizer
 
     text = "\n\n".join(sentences)

@@ -1,4 +1,4 @@
-"""Topics: where a sequence of sentences turns to something else."""
+"""Topics: the sentences at which a text turns to another subject."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,20 +12,29 @@ from headscope.errors import SettingsError
 from headscope.kernels.cpu.jit.best_cuts import cheapest_segments
 from headscope.models.loaded import LoadedModel
 from headscope.segment.reading.window_batches import text_tokenizer
-from headscope.segment.topics.gaps import similarities
-from headscope.segment.topics.likeness import sentence_vectors, word_overlap
+from headscope.segment.topics.gap_features import similarity_channels
+from headscope.segment.topics.sentence_similarity import sentence_vectors, word_overlap
 from headscope.segment.topics.topic_net import TopicNet, topic_net_for
 
 _ECHOES = 0.01
-"""The share of the pairs across segments that count as echoes: the ones most alike."""
+"""The share of pairs across segments that count as echoes: the most similar ones."""
 
 
-def stand_apart(cosines: Float64[np.ndarray, "sentence sentence"], starts: Sequence[int]) -> bool:
-    """Whether segments that begin at 0 and at `starts` differ more than they echo each other.
+def segments_differ(
+    cosines: Float64[np.ndarray, "sentence sentence"], starts: Sequence[int]
+) -> bool:
+    """Whether segments differ from each other more than they echo each other.
 
-    By cosines, not centred. How much more alike sentences are inside segments than across has to
-    exceed the square of how much more alike echoes are than other pairs across. Both are shares of
-    the mean distance across, so that it does not matter how close to 1 all cosines of a model are.
+    With m the mean cosine of pairs across segments: the contrast, (mean inside segments - m) /
+    (1 - m), must exceed the square of the echo, (top 1 % across segments - m) / (1 - m). Dividing
+    by 1 - m makes this independent of how close to 1 all cosines of a model are.
+
+    >>> segments_differ(np.kron(np.eye(2), np.ones((3, 3))), starts=[3])
+    True
+
+    Args:
+        cosines: Of all sentences, not centred.
+        starts: The sentences at which segments begin, without the first.
     """
     n = len(cosines)
     first, second = np.triu_indices(n, 1)
@@ -42,45 +51,45 @@ def stand_apart(cosines: Float64[np.ndarray, "sentence sentence"], starts: Seque
 
 
 _MOST_SENTENCES = 1_000
-"""Longer sequences are cut into stretches of so many sentences: costs grow with the square."""
+"""Longer texts are processed in parts of this many sentences: costs grow with the square."""
 
 _MOST_SEGMENTS = 100
 _FEWEST_SENTENCES = 3
-"""A topic whose number is not given has at least so many: less is mostly one odd sentence."""
+"""The shortest topic, where their number is not given: a shorter one is mostly an odd sentence."""
 
 _WORDS = 0.5
-"""What shared words count beside the vectors: names and terms tell more than a mean over tokens
-keeps of them, above all between texts on like things."""
+"""The weight of shared words relative to the vectors. A mean over tokens keeps little of names and
+terms, which matter most between texts on similar subjects."""
 
 _NEIGHBOURS = 0.2
-"""How much of the sentence before and of the one behind is added to each: a short or odd sentence
+"""The weight with which the sentences before and after are added to each: a short or odd sentence
 says little by itself."""
 
 _UNRELATED = 0.2
-"""Sentences less alike than this speak against being in one segment."""
+"""Pairs of sentences less similar than this are evidence against one segment."""
 
 _SIZE_POWER = 0.65
-"""Pairs inside a segment grow with the square of its size. Over the size itself, which is the
-scatter around the mean, cuts go too much for a few sentences that are very much alike."""
+"""The sum over the pairs of a segment is divided by its size to this power. The size itself, which
+gives the scatter around the mean, favours small segments of very similar sentences too much."""
 
 _LEAST_GAIN = 0.05
-"""What a cut has to gain over cuts of shuffled sentences."""
+"""The least that a cut has to gain over cuts of permuted sentences."""
 
 _LEARNED = 0.25
-"""What the log odds of a learned network count in the cost of a cut."""
+"""The weight of the log odds of the network in the cost of a cut."""
 
 _LEAST_GAIN_LEARNED = -0.3
-"""What a cut has to gain with a network: its odds speak against most of them already."""
+"""The same with a network, whose odds are against most cuts already."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """How topics are looked for."""
+    """How topics are found."""
 
     n_segments: int | None = None
-    """How many there are; None finds out."""
+    """The number of topics; None to find it."""
     permutations: int = 50
-    """How often the sentences are shuffled to learn what cuts gain where there are no topics."""
+    """How often sentences are permuted to estimate what cuts gain where there are no topics."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -91,13 +100,19 @@ class TopicSettings:
 def sentence_topics(
     model: LoadedModel, sentences: Sequence[str], settings: TopicSettings
 ) -> list[int]:
-    """The sentences at which a new topic begins, the first one left out, in order."""
+    """The sentences at which a new topic begins, in order, without the first.
+
+    Args:
+        model: The model that reads the sentences.
+        sentences: The text, sentence by sentence.
+        settings: Number of topics, permutations, seed.
+    """
     number_given = settings.n_segments is not None
-    stretch = max(len(sentences), 1) if number_given else _MOST_SENTENCES
+    size = max(len(sentences), 1) if number_given else _MOST_SENTENCES
     net = topic_net_for(model)
     found: list[int] = []
-    for first in range(0, len(sentences), stretch):
-        part = sentences[first : first + stretch]
+    for first in range(0, len(sentences), size):
+        part = sentences[first : first + size]
         encodings = [text_tokenizer(model).encode(sentence) for sentence in part]
         vectors, overlap = sentence_vectors(model, encodings), word_overlap(encodings)
         starts = find_topics(vectors, overlap, settings, net)
@@ -112,15 +127,22 @@ def find_topics(
     settings: TopicSettings,
     net: TopicNet | None = None,
 ) -> list[int]:
-    """The sentences at which a new topic begins, the first one left out, in order."""
+    """The sentences at which a new topic begins, in order, without the first.
+
+    Args:
+        vectors: The vector of each sentence, see `sentence_vectors`.
+        overlap: Their `word_overlap`.
+        settings: Number of topics, permutations, seed.
+        net: The network learned for the model, if there is one.
+    """
     n = len(vectors)
     if n < 2 or settings.n_segments == 1:
         return []
-    alike = similarities(vectors, overlap)
-    gram = _of_length_1(alike[1] + _WORDS * overlap)
+    channels = similarity_channels(vectors, overlap)
+    gram = _of_length_1(channels[1] + _WORDS * overlap)
     credit = np.zeros(n + 1)
     if net is not None:
-        credit[1:n] = _LEARNED * net.log_odds(alike).numpy()
+        credit[1:n] = _LEARNED * net.log_odds(channels).numpy()
     if settings.n_segments is not None:
         wanted = min(settings.n_segments, n)
         costs = _costs(_with_neighbours(gram), min(_FEWEST_SENTENCES, n // wanted))
@@ -134,16 +156,16 @@ def find_topics(
     expected = (by_chance[:, :1] - by_chance).mean(0)
     gains = least[0] - least - expected
     if gains.max() <= (by_chance[:, :1] - by_chance - expected).max():
-        return []  # shuffled sentences can gain as much: nothing tells topics apart
+        return []  # permuted sentences can gain as much: there are no topics to find
     least_gain = _LEAST_GAIN if net is None else _LEAST_GAIN_LEARNED
     found = _starts(starts, int(np.argmax(gains - least_gain * np.arange(most))) + 1)
-    return found if stand_apart(alike[0], found) else []
+    return found if segments_differ(channels[0], found) else []
 
 
 def _with_neighbours(
     gram: Float64[np.ndarray, "sentence sentence"],
 ) -> Float64[np.ndarray, "sentence sentence"]:
-    """The same with some of the sentences before and behind added to each, of length 1 again."""
+    """The Gram matrix after adding some of its neighbours to each sentence; of length 1 again."""
     rows = gram.copy()
     rows[1:] += _NEIGHBOURS * gram[:-1]
     rows[:-1] += _NEIGHBOURS * gram[1:]
@@ -165,10 +187,10 @@ def _of_length_1(
 def _costs(
     gram: Float64[np.ndarray, "sentence sentence"], fewest: int = 1
 ) -> Float64[np.ndarray, "edge edge"]:
-    """How little the sentences i to j - 1 belong together, at [i, j].
+    """The cost of a segment of the sentences i to j - 1, at [i, j].
 
-    Minus the sum over all pairs of how much they are more alike than unrelated ones, over a power
-    of the size. Infinite for segments of fewer sentences than `fewest`.
+    Minus the sum over its pairs of their similarity above that of unrelated sentences, divided by a
+    power of its size. Infinite for segments of fewer sentences than `fewest`.
     """
     n = len(gram)
     pairs = gram - _UNRELATED
@@ -177,7 +199,7 @@ def _costs(
     sums[1:, 1:] = pairs.cumsum(0).cumsum(1)
     corner = np.diag(sums)
     inside = corner[None, :] + corner[:, None] - sums - sums.T
-    # A power for each size, not for each pair of edges: this is done for every shuffle.
+    # A power for each size, not for each pair of edges: this is done for every permutation.
     powers = toeplitz(np.maximum(np.arange(n + 1), 1) ** _SIZE_POWER)
     too_short = np.tri(n + 1, k=fewest - 1, dtype=bool)
     return np.where(too_short, np.inf, -inside / powers)
@@ -186,21 +208,21 @@ def _costs(
 def _least_by_chance(
     gram: Float64[np.ndarray, "sentence sentence"], most: int, settings: TopicSettings
 ) -> Float64[np.ndarray, "permutation segments"]:
-    """The least cost of 1 to `most` segments of the same sentences, each time shuffled."""
+    """The least cost of 1 to `most` segments of the same sentences, for each permutation."""
     rng = np.random.default_rng(settings.seed)
     found = []
     for _ in range(settings.permutations):
         order = rng.permutation(len(gram))
-        shuffled = _with_neighbours(gram[np.ix_(order, order)])
-        found.append(cheapest_segments(_costs(shuffled, _FEWEST_SENTENCES), most)[0])
+        permuted = _with_neighbours(gram[np.ix_(order, order)])
+        found.append(cheapest_segments(_costs(permuted, _FEWEST_SENTENCES), most)[0])
     return np.array(found)
 
 
 def _starts(starts: NDArray[np.int64], segments: int) -> list[int]:
-    """The cuts into so many segments, read back from the last one."""
+    """The cuts into a number of segments, traced back from the last one."""
     cuts: list[int] = []
-    behind = starts.shape[1] - 1
+    end = starts.shape[1] - 1
     for k in range(segments - 1, 0, -1):
-        behind = int(starts[k, behind])
-        cuts.append(behind)
+        end = int(starts[k, end])
+        cuts.append(end)
     return cuts[::-1]
