@@ -21,12 +21,11 @@ from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
 from headscope.run import Run
 from headscope.runs.window_files import windows_from_table
+from headscope.settings import MATCH_WINDOWS
 from headscope.system.progress import Progress, ProgressBars
 from headscope.text.document import Document
 from headscope.text.windows import Window, cut_windows
 
-TEXTS = 64
-"""Texts of a run that heads are matched on."""
 SHUFFLES = 3
 """Times that texts are put together at random for the null."""
 
@@ -69,7 +68,7 @@ def match_runs(
     run: Run,
     other: Run,
     *,
-    texts: int = TEXTS,
+    texts: int = MATCH_WINDOWS,
     seed: int = 0,
     allow_pickle: bool = False,
     trust_remote_code: bool = False,

@@ -13,7 +13,8 @@ import numpy as np
 from jaxtyping import Bool, Int32
 
 from headscope.errors import SettingsError
-from headscope.text.document import Document, Encoding
+from headscope.text.document import Document
+from headscope.text.encoding import Encoding
 from headscope.text.kinds import TokenKind
 from headscope.text.marks import mark_tokens
 
