@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from headscope import __version__
-from headscope.cli.commands import COMMANDS
+from headscope.cli.commands import COMMANDS, Command
 from headscope.cli.option_groups import flatten
 from headscope.cli.options import OUTPUT_PANEL
 from headscope.errors import HeadscopeError
@@ -53,10 +53,20 @@ def build_app() -> typer.Typer:
     )
     app.callback()(headscope)
     for command in COMMANDS:
-        app.command(command.name, cls=_PanelledCommand, rich_help_panel=command.panel)(
-            flatten(command.run)
+        add = app.command(
+            command.name,
+            cls=_PanelledCommand,
+            help=_help(command),
+            rich_help_panel=command.panel,
         )
+        add(flatten(command.run))
     return app
+
+
+def _help(command: Command) -> str:
+    """The docstring of a command, a line per paragraph: typer keeps other line breaks."""
+    paragraphs = (command.run.__doc__ or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _print_version(asked: bool) -> bool:

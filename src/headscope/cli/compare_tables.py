@@ -86,7 +86,6 @@ def print_match(match: pd.DataFrame, first: str, other: str) -> None:
             for row in match.to_dict("records")
         ],
         title=f"heads of {first} (left) and those of {other} most like them",
-        fit=False,
     )
     typer.echo("head         layer.head, from 1")
     typer.echo("other texts  the largest CKA of the head on texts that do not belong together")
@@ -110,7 +109,7 @@ def _print_quantity(quantity: Quantity, rows: pd.DataFrame) -> None:
             )
         lines.append(line)
     title = f"{quantity.title} ({form.unit}), thirds of the layers"
-    print_table(columns, lines, title=title, gap=0, fit=False)
+    print_table(columns, lines, title=title, gap=0)
 
 
 def _print_claims(claims: pd.DataFrame) -> None:
@@ -127,7 +126,6 @@ def _print_claims(claims: pd.DataFrame) -> None:
         ],
         title="claims of the paper, each against its null; - no answer (see headscope claims)",
         gap=0,
-        fit=False,
     )
 
 

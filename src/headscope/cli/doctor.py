@@ -129,6 +129,7 @@ def _print_model(facts: dict[str, Any]) -> None:
             for stack in facts["stacks"]
         ],
         title=f"{facts['name']}: {facts['architecture']}, {facts['parameters']:,} weights",
+        gap=0,
     )
     residuals = ", ".join(
         f"{name} {'not applicable' if value is None else format(value, '.1e')}"

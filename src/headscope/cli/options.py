@@ -16,7 +16,7 @@ OUTPUT_PANEL = "Output"
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
 RunFolders = Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no remarks.")]
 ModelName = Annotated[
     str,

@@ -11,6 +11,8 @@ from headscope.cli.tables import Column, cell, print_table
 if TYPE_CHECKING:
     import pandas as pd
 
+    from headscope.findings.sweep import Axis
+
 
 def sweep_command(
     run: RunFolder,
@@ -42,9 +44,9 @@ def sweep_command(
     }
     for stack in opened.stacks:
         for axis in AXES:
-            rows = table[(table["stack"] == stack) & (table["axis"] == axis)]
+            of_stack = table[table["stack"] == stack]
             title = f"{opened.manifest.model.name}, {stack}: by {axis.replace('_', ' ')}"
-            _print_table(rows, title, own[axis], all_layers)
+            _print_table(of_stack, axis, title, own[axis], all_layers)
     for path in opened.figures(only=["thresholds"]).files:
         typer.echo(f"figure  {path}")
 
@@ -55,11 +57,13 @@ class _Shown(NamedTuple):
     form: str
 
 
-def _shown_columns(rows: "pd.DataFrame") -> list[_Shown]:
+def _shown_columns(table: "pd.DataFrame", axis: "Axis") -> list[_Shown]:
     """The columns for people: measures that are in the sweep and depend on this threshold.
 
-    A measure that adds up to something over the heads of a layer is shown as that.
+    A measure that depends on both thresholds is shown on the last axis alone: tables stay narrow,
+    and --json has all of it. One that has a total over the heads of a layer is shown as that.
     """
+    from headscope.findings.sweep import AXES
     from headscope.measures import MEASURES
 
     columns = []
@@ -70,14 +74,23 @@ def _shown_columns(rows: "pd.DataFrame") -> list[_Shown]:
             columns.append(_Shown(total.name, total.title, total.form))
         else:
             columns.append(_Shown(measure.name, measure.title, measure.form))
-            columns.append(_Shown(f"{measure.name}_expected", "expected", measure.form))
-    return [shown for shown in columns if shown.column in rows and rows[shown.column].notna().any()]
+            if measure.expected_in_findings:
+                columns.append(_Shown(f"{measure.name}_expected", "expected", measure.form))
+
+    def last_axis(column: str) -> str | None:
+        axes = set(table.loc[table[column].notna(), "axis"]) if column in table else set()
+        return max(axes, key=AXES.index, default=None)
+
+    return [shown for shown in columns if last_axis(shown.column) == axis]
 
 
-def _print_table(rows: "pd.DataFrame", title: str, own: str, all_layers: bool) -> None:
+def _print_table(
+    table: "pd.DataFrame", axis: "Axis", title: str, own: str, all_layers: bool
+) -> None:
     from headscope.findings.depth import three_depths
 
-    shown = _shown_columns(rows)
+    shown = _shown_columns(table, axis)
+    rows = table[table["axis"] == axis]
     layers = rows["layer"].unique().tolist()
     lines: list[list[str] | None] = []
     for layer in layers if all_layers else three_depths(layers):

@@ -14,7 +14,7 @@ class Column:
     """Numbers stand on the right, and their titles wrap; words stand on the left."""
     wrap: bool = False
     """Whether the cells of a column of words may take several lines."""
-    min_width: int | None = None
+    min_width: int = 0
 
 
 def print_table(
@@ -24,9 +24,8 @@ def print_table(
     title: str | None = None,
     caption: str | None = None,
     gap: int = 1,
-    fit: bool = True,
 ) -> None:
-    """Print a table.
+    """Print a table. In a terminal that is too narrow its lines wrap; nothing is cut.
 
     Args:
         columns: Its columns, from left to right.
@@ -35,7 +34,6 @@ def print_table(
         title: Above it, as plain text.
         caption: Below it, as plain text.
         gap: Spaces between columns.
-        fit: Whether it must fit into the terminal; otherwise long lines wrap there.
     """
     from rich import box
     from rich.console import Console
@@ -52,20 +50,21 @@ def print_table(
         caption_justify="left",
     )
     for column in columns:
+        longest_word = max(map(len, column.title.split()), default=0)
         table.add_column(
             escape(column.title),
             justify="right" if column.number else "left",
             no_wrap=not (column.number or column.wrap),
             overflow="fold",
             # No word of a title is cut: it wraps at spaces alone.
-            min_width=column.min_width or max(map(len, column.title.split()), default=0),
+            min_width=max(column.min_width, longest_word),
         )
     for row in rows:
         if row is None:
             table.add_section()
         else:
             table.add_row(*row)
-    Console(highlight=False, soft_wrap=not fit).print(table)
+    Console(highlight=False).print(table, crop=False)
 
 
 def cell(value: Any, form: str) -> str:
