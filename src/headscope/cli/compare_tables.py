@@ -69,7 +69,7 @@ def print_comparison(comparison: Comparison, *, remarks: bool = True) -> None:
 
 def print_match(match: pd.DataFrame, first: str, other: str) -> None:
     """Print, for every head of the first run, the head of the other one that is most like it."""
-    titles = ("head", "best match", "CKA", "runner-up", "CKA", "other texts", "mutual")
+    titles = ("head", "best match", "CKA", "runner-up", "CKA", "other windows", "mutual")
     print_table(
         [Column("stack"), *(Column(title, number=True) for title in titles)],
         [
@@ -87,8 +87,8 @@ def print_match(match: pd.DataFrame, first: str, other: str) -> None:
         ],
         title=f"heads of {first} (left) and those of {other} most like them",
     )
-    typer.echo("head         layer.head, from 1")
-    typer.echo("other texts  the largest CKA of the head on texts that do not belong together")
+    typer.echo("head           layer.head, from 1")
+    typer.echo("other windows  the largest CKA of the head on windows that do not belong together")
 
 
 def _print_quantity(quantity: Quantity, rows: pd.DataFrame) -> None:
