@@ -29,7 +29,8 @@ from headscope.segment.topics.topic_net import TopicNetFacts
 from headscope.segment.training.fit_boundary_net import TrainingSettings
 from headscope.segment.training.fit_topic_net import TopicExample, fit_topic_net
 from headscope.text.corpus import read_corpus
-from headscope.text.document import Document, Encoding
+from headscope.text.document import Document
+from headscope.text.encoding import Encoding
 from headscope.text.readers.columns import Columns
 from headscope.text.sentences import sentence_spans
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from headscope.errors import SettingsError
 from headscope.runs.folder import REPORT, RunFolder
 from headscope.runs.manifest import Manifest
+from headscope.settings import SUBSET_WINDOWS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,7 +165,7 @@ class Run:
     def stability(
         self,
         *,
-        subset: int = 5000,
+        subset: int = SUBSET_WINDOWS,
         subsets: int | None = None,
         by: "Domain" = "label",
         splits: int = 100,

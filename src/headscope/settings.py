@@ -77,6 +77,12 @@ class PairRule:
 NULL_WINDOWS = 200
 """Default number of windows that are also measured with the untrained model."""
 
+SUBSET_WINDOWS = 5000
+"""Windows of a random subset of a run, for its stability, unless asked otherwise."""
+
+MATCH_WINDOWS = 64
+"""Windows on which heads of two models are matched, unless asked otherwise."""
+
 SWEEP_PAIRS: tuple[PairRule, ...] = (
     *(PairRule("top", share) for share in (0.002, 0.005, 0.01, 0.02, 0.05)),
     *(PairRule("max", fraction) for fraction in (0.1, 0.2, 0.3, 0.4, 0.5)),

@@ -21,12 +21,11 @@ from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
 from headscope.run import Run
 from headscope.runs.window_files import windows_from_table
+from headscope.settings import MATCH_WINDOWS
 from headscope.system.progress import Progress, ProgressBars
 from headscope.text.document import Document
 from headscope.text.windows import Window, cut_windows
 
-WINDOWS = 64
-"""Number of windows of a run that heads are matched on."""
 PERMUTATIONS = 3
 """How often windows are mismatched for the null."""
 
@@ -76,7 +75,7 @@ def match_runs(
     run: Run,
     other: Run,
     *,
-    texts: int = WINDOWS,
+    texts: int = MATCH_WINDOWS,
     seed: int = 0,
     allow_pickle: bool = False,
     trust_remote_code: bool = False,

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
 from headscope.errors import ModelError
-from headscope.text.document import Encoding
+from headscope.text.encoding import Encoding
 
 PIECE_CHARACTERS = 100_000
 OVERLAP_CHARACTERS = 2_000

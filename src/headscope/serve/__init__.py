@@ -3,3 +3,9 @@
 In reading order: `server` (the models on offer, and the server), `app` (its two pages),
 `model_queue` (one model in memory, one text at a time).
 """
+
+PORT = 8000
+"""The port, unless asked otherwise."""
+
+MAX_TOKENS = 512
+"""Longer texts are cut off here, unless asked otherwise."""

@@ -10,6 +10,7 @@ from huggingface_hub import scan_cache_dir
 from huggingface_hub.errors import CacheNotFound
 
 from headscope.errors import SettingsError
+from headscope.serve import MAX_TOKENS, PORT
 
 HOST = "127.0.0.1"
 MOST_CONNECTIONS = 64
@@ -19,8 +20,8 @@ MOST_CONNECTIONS = 64
 def serve(
     models: Sequence[str] = (),
     *,
-    port: int = 8000,
-    max_tokens: int = 512,
+    port: int = PORT,
+    max_tokens: int = MAX_TOKENS,
     on_start: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve the viewer on 127.0.0.1 until interrupted.

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int32, UInt32
 
-from headscope.text.document import Document, Encoding
+from headscope.text.document import Document
+from headscope.text.encoding import Encoding
 from headscope.text.kinds import SEPARATOR_CHARACTERS, TokenKind, is_separator
 from headscope.text.sentences import sentence_spans
 from headscope.text.words import document_words

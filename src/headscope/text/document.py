@@ -1,13 +1,10 @@
 """A document: one text of a corpus, with whatever its corpus knows about it.
 
-Also here: what a tokenizer makes of its text (`Encoding`), and the hash that identifies a corpus.
+Beside it the hash that identifies a corpus.
 """
 
 import hashlib
 from dataclasses import dataclass
-
-import numpy as np
-from jaxtyping import Int32
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +32,6 @@ class Document:
     """Gold words in order, without overlaps; None when the corpus has none."""
     label: str | None = None
     """The domain or class that the corpus puts the text in (news, email, ...)."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Encoding:
-    """The tokens of a text, without special tokens around it."""
-
-    token_ids: Int32[np.ndarray, " token"]
-    starts: Int32[np.ndarray, " token"]
-    """First character of each token."""
-    ends: Int32[np.ndarray, " token"]
-    """The character after each token; equal to its start if it has no characters of its own."""
 
 
 class CorpusHasher:

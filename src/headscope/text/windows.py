@@ -14,7 +14,8 @@ from jaxtyping import Bool, Int32
 
 from headscope.errors import SettingsError
 from headscope.text.annotations import annotate_tokens
-from headscope.text.document import Document, Encoding
+from headscope.text.document import Document
+from headscope.text.encoding import Encoding
 from headscope.text.kinds import TokenKind
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headscope.segment.topics.sentence_similarity import word_overlap
-from headscope.text.document import Encoding
+from headscope.text.encoding import Encoding
 
 
 def encoded(*sentences):

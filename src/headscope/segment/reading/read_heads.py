@@ -16,7 +16,7 @@ from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite, LayerCapture
 from headscope.segment.reading.head_signals import SIGNALS, head_signals
 from headscope.segment.reading.window_batches import PaddedBatch, for_each_batch
-from headscope.text.document import Encoding
+from headscope.text.encoding import Encoding
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -15,7 +15,7 @@ from headscope.errors import SettingsError
 from headscope.models.loaded import LoadedModel
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.system.threads import in_threads
-from headscope.text.document import Encoding
+from headscope.text.encoding import Encoding
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int64
 
-from headscope.text.document import Encoding
+from headscope.text.encoding import Encoding
 
 SPACED_ENDS = ".!?…"
 """Marks that end a sentence when a space follows."""

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from headscope.errors import MeasurementError
 from headscope.models.loaded import LoadedModel
 from headscope.segment.reading.window_batches import PaddedBatch, for_each_batch
-from headscope.text.document import Encoding
+from headscope.text.encoding import Encoding
 
 
 def sentence_vectors(

@@ -5,9 +5,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import IO
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from headscope.errors import CorpusError
 from headscope.text.document import Document
 from headscope.text.readers.columns import Columns
@@ -21,6 +18,8 @@ MAX_UNPACKED_BYTES = 1 << 34
 
 def read_parquet(source: SourceFile, columns: Columns) -> Iterator[Document]:
     """The documents of a .parquet file, in order; only the columns asked for are read."""
+    import pyarrow as pa  # here, since all readers are imported for the help of --corpus
+
     with refuse_damage(source.name), _seekable(source) as stream:
         try:
             yield from _read(stream, source, columns)
@@ -32,6 +31,9 @@ def read_parquet(source: SourceFile, columns: Columns) -> Iterator[Document]:
 
 
 def _read(stream: IO[bytes], source: SourceFile, columns: Columns) -> Iterator[Document]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     parquet = pq.ParquetFile(stream)
     schema = parquet.schema_arrow
     columns.check(schema.names, source.name)
