@@ -27,7 +27,7 @@ from headscope.segment.sentences.mode_weights import Calibration, ModeWeights
 
 FORMAT = 2
 SHIPPED = Path(__file__).parents[1] / "shipped"
-"""The weights for the demo model, made by recipes/fit_demo_segmenter.py."""
+"""The weights for the demo model, made by tools/fit_demo_segmenter.py."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
