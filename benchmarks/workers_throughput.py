@@ -93,7 +93,8 @@ def main() -> None:
             print(
                 f"windows/s: one process {single.windows_a_second:.1f} "
                 f"({single.by_median_shard:.1f}), workers {pool.windows_a_second:.1f} "
-                f"({pool.by_median_shard:.1f}) after {pool.start_s:.1f} s; ratio {whole[-1]:.2f} ({by_shard[-1]:.2f})",
+                f"({pool.by_median_shard:.1f}) after {pool.start_s:.1f} s; "
+                f"ratio {whole[-1]:.2f} ({by_shard[-1]:.2f})",
                 flush=True,
             )
     for name, ratios in (("start to end", whole), ("by the median shard", by_shard)):
