@@ -101,7 +101,7 @@ def main() -> None:
     working = [one for one in samples if 0 < one.shards < arguments.shards]
     print(f"{arguments.shards} shards in {elapsed:.0f} s, {len(working)} samples")
     print("| shards | memory, MB | open files | processes |\n| --- | --- | --- | --- |")
-    for part in np.array_split(np.arange(len(working)), 10):
+    for part in np.array_split(np.arange(len(working)), min(10, len(working))):
         some = [working[place] for place in part]
         means = [
             np.mean([getattr(one, name) for one in some])

@@ -56,7 +56,7 @@ def analyse(model: LoadedModel, arguments: argparse.Namespace, **workers: object
         )
         log = (run.folder / "log.jsonl").read_text()
     lines = [json.loads(line) for line in log.splitlines()]
-    wanted = next(line["elapsed_s"] for line in lines if line.get("stage") == "texts")
+    wanted = next(line["elapsed_s"] for line in lines if line.get("stage") == "windows")
     ready = [line["elapsed_s"] for line in lines if line["event"] == "worker ready"]
     shards = [line for line in lines if line["event"] == "shard"]
     begun = min(ready, default=wanted)
