@@ -1,8 +1,8 @@
-"""How good segments are on documents that the shipped weights were not learned from.
+"""How good are segments of documents that the shipped weights were not learned from?
 
     python benchmarks/segment_quality.py EWT-TRAIN.conllu.gz SOTU.jsonl.gz [--topic-texts 20]
 
-Every fifth document of each corpus was left out of training (recipes/fit_demo_segmenter.py); these
+Every fifth document of each corpus was left out of training (tools/fit_demo_segmenter.py); these
 are measured here. Sentences: the table of `segment-eval`, for all and for the better edited genres.
 Topics: passages of different documents (Choi 2000), of one corpus and of edited prose of several,
 and real documents with sections of their own, where the question is whether cutting is any better
@@ -60,10 +60,10 @@ def by_page(pages: Sequence[Document], together: int = 10) -> list[ConcatenatedT
     return made
 
 
-def evenly(documents: Sequence[Document], number: int) -> list[Document]:
-    """So many of the documents that have sentences for a passage, from first to last."""
+def evenly(documents: Sequence[Document], n: int) -> list[Document]:
+    """N of the documents that are long enough for a passage, evenly spread."""
     long_enough = [d for d in documents if len(sentence_spans(d)) >= PASSAGES[-1][1]]
-    return long_enough[:: len(long_enough) // number][:number]
+    return long_enough[:: len(long_enough) // n][:n]
 
 
 def by_heading(document: Document) -> ConcatenatedText:
@@ -81,8 +81,8 @@ def by_heading(document: Document) -> ConcatenatedText:
     return ConcatenatedText(kept, starts)
 
 
-def pk_less_none(segmenter: hs.Segmenter, texts: Sequence[ConcatenatedText]) -> str:
-    """Pk with the number unknown, and how much less it is than that of no cut, with intervals.
+def pk_minus_none(segmenter: hs.Segmenter, texts: Sequence[ConcatenatedText]) -> str:
+    """Pk with the number unknown, and that minus the Pk of no cut, with intervals.
 
     95 % intervals by resampling texts. They share documents, so these are a little too narrow.
     """
@@ -97,7 +97,7 @@ def pk_less_none(segmenter: hs.Segmenter, texts: Sequence[ConcatenatedText]) -> 
     means = scores.mean(0)
     return "; ".join(
         f"{name} {means[i]:.3f} ({low[i]:.3f} to {high[i]:.3f})"
-        for i, name in enumerate(("headscope", "less none"))
+        for i, name in enumerate(("headscope", "minus none"))
     )
 
 
@@ -137,7 +137,7 @@ def main() -> None:
             rows[f"{shortest}-{longest}"] = table["pk"]
             rows[f"segments {shortest}-{longest}"] = table["segments"]
         show(f"Pk, 10 passages of {name}, {args.topic_texts} texts", pd.DataFrame(rows).loc[SHOWN])
-        print(pk_less_none(segmenter, together), flush=True)
+        print(pk_minus_none(segmenter, together), flush=True)
     paragraphs = [by_paragraph(document) for document in web]
     headings = [by_heading(speech) for speech in read_corpus([args.speeches], Columns(id="id"))]
     for name, sections in (
@@ -148,7 +148,7 @@ def main() -> None:
         long_enough = [one for one in sections if len(one.starts) > 2 and len(one.sentences) > 15]
         table = evaluate_topics(segmenter, long_enough).set_index("method")
         show(f"Pk, {len(long_enough)} real documents: {name}", table.loc[SHOWN])
-        print(pk_less_none(segmenter, long_enough), flush=True)
+        print(pk_minus_none(segmenter, long_enough), flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import headscope as hs
 from headscope.errors import RunError
 from headscope.runs.manifest import READABLE, SCHEMA
 from tests.compare.tiny_bert import TEXTS, loaded, tiny_bert
-from tests.runs.keep_run import KEPT
+from tools.keep_run import KEPT
 
 
 def test_a_run_of_every_version_is_kept():

@@ -1,6 +1,6 @@
-"""Makes the segmenter weights that come with headscope, for the demo model.
+"""Makes the sentence weights that come with headscope, for the demo model.
 
-    python recipes/fit_demo_segmenter.py EWT-TRAIN.conllu.gz EWT-DEV.conllu.gz SOTU.jsonl.gz
+    python -m tools.fit_demo_segmenter EWT-TRAIN.conllu.gz EWT-DEV.conllu.gz SOTU.jsonl.gz
 
 Learned from
 - UD English EWT, train (web texts, CC BY-SA 4.0): gold sentences;
@@ -34,7 +34,7 @@ LAYERS = (1, 2, 3, 4)
 """Layers 5 and 6 add nothing on the development texts, and cost a third of the time."""
 
 LEFT_OUT = 5
-"""Every so many-th document is not learned from."""
+"""Every fifth document is not learned from."""
 
 TRAINED_ON = (
     "UD English EWT train (CC BY-SA 4.0; gold sentences), State of the Union addresses (public "

@@ -1,8 +1,8 @@
 """Makes the network for topics that comes with headscope, for the demo model.
 
-    python recipes/fit_demo_topics.py EWT-TRAIN.conllu.gz EWT-DEV.conllu.gz SOTU.jsonl.gz
+    python -m tools.fit_demo_topics EWT-TRAIN.conllu.gz EWT-DEV.conllu.gz SOTU.jsonl.gz
 
-Learned from thousands of texts, each put together from passages of documents of
+Learned from thousands of texts, each joined from passages of documents of
 - UD English EWT, train and dev (web texts, CC BY-SA 4.0);
 - State of the Union addresses (public domain).
 Every fifth document of EWT train and of the addresses (the first, the sixth, ...) is left out, to
@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from fit_demo_segmenter import learned_from
 
 import headscope as hs
 from headscope.models.loaded import LoadedModel
@@ -33,12 +32,13 @@ from headscope.text.document import Document
 from headscope.text.encoding import Encoding
 from headscope.text.readers.columns import Columns
 from headscope.text.sentences import sentence_spans
+from tools.fit_demo_segmenter import learned_from
 
 MOST_SENTENCES = 130
-"""Of a document, from a random place on; and of a text put together, roughly."""
+"""Taken from one document, starting at a random sentence; also roughly those of a joined text."""
 
 LENGTHS = ((3, 5), (6, 8), (9, 11), (3, 11), (5, 15), (5, 15), (4, 25), (10, 40))
-"""Sentences of a passage, from and to: each text has one of these."""
+"""Sentences in a passage, from and to: each text uses one of these ranges."""
 LENGTHS_ALONE = (20, 90)
 
 TRAINED_ON = (
@@ -76,7 +76,7 @@ def read(model: LoadedModel, documents: Sequence[Document]) -> list[ReadDocument
 def put_together(
     web: Sequence[ReadDocument], speeches: Sequence[ReadDocument], rng: random.Random
 ) -> TopicExample | None:
-    """A text of 1 to 15 passages; None where too few documents are long enough."""
+    """A text of 1 to 15 passages; None if too few documents are long enough."""
     documents = rng.choices([web, speeches, [*web, *rng.sample(speeches, 60)]], [45, 35, 20])[0]
     if documents is web and rng.random() < 0.3:
         genre = rng.choice(sorted({document.genre for document in web}))

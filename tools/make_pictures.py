@@ -1,4 +1,6 @@
-"""The pictures of the README, made from the real pages: python docs/pictures/make_pictures.py RUN
+"""Makes the pictures of the README, docs/pictures/*.png, from the real pages.
+
+    python -m tools.make_pictures RUN
 
 RUN is a finished run (`headscope analyze`). Needs the extras `demo` and `dev`, and chromium.
 """
@@ -13,13 +15,13 @@ from playwright.sync_api import Page, sync_playwright
 
 import headscope as hs
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 TEXT = (
     "The cat sat on the mat. The dog saw the cat, and the cat ran away! Nobody knew why the dog "
     "ran, but dogs do what dogs do. When the cat came back, the mat was gone."
 )
 COLOURS = 256
-"""Enough for pages, and half of the bytes."""
+"""Enough for pages, at half the size."""
 
 
 def main(run: str) -> None:
@@ -41,7 +43,7 @@ def main(run: str) -> None:
 
 
 def picture(page: Page, selector: str, name: str, height: int | None = None) -> None:
-    """Keep a part of a page, in few colours."""
+    """Save a part of a page as a picture of few colours."""
     page.wait_for_timeout(500)
     page.locator(selector).screenshot(path=FOLDER / name)
     image = Image.open(FOLDER / name).convert("RGB")

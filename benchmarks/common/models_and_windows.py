@@ -1,16 +1,16 @@
-"""The model of a configuration, plain or tapped, and the texts that every way reads.
+"""The model of a configuration, plain or tapped, and the windows that every way reads.
 
-Nothing that measures is imported here: the memory of the process with the bare model is what others
-are compared with, and holds no library that this model does not need.
+Nothing that measures is imported here: the others are compared with the memory of the process that
+holds the bare model, which must load no library that the model does not need.
 """
 
 from pathlib import Path
 from typing import Literal
 
 import torch
-from configurations import Configuration
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, PreTrainedModel
 
+from common.configurations import Configuration
 from headscope.errors import CorpusError
 from headscope.models.load import load_model, max_tokens
 from headscope.models.loaded import LoadedModel
@@ -22,7 +22,7 @@ from headscope.text.windows import Window, WindowTokenizer, iter_windows
 
 
 def folder_of(configuration: Configuration, models: Path) -> Path:
-    """Where the tokenizer lies, and the weights, if they are not random."""
+    """The folder with the tokenizer, and with the weights unless they are random."""
     name = configuration.name
     return find_model(models / name if configuration.from_models else "demo").path
 
@@ -51,14 +51,14 @@ def tapped_model(configuration: Configuration, models: Path) -> LoadedModel:
 
 
 def plain_tokenizer(folder: Path, model: PreTrainedModel) -> HeadscopeTokenizer:
-    """What cuts the texts of a plain model as those of a tapped one are cut."""
+    """A tokenizer that cuts windows for a plain model as for a tapped one."""
     return HeadscopeTokenizer(AutoTokenizer.from_pretrained(folder), max_tokens(model))
 
 
 def windows_of(
     tokenizer: WindowTokenizer | None, window_tokens: int, texts: int, corpus: str = "demo"
 ) -> list[Window]:
-    """The first texts of a corpus that fill a window, or lack two tokens at most."""
+    """The first windows of a corpus that are full, or at most two tokens short."""
     assert tokenizer is not None
     windows = iter_windows(
         read_corpus([corpus]),
@@ -68,10 +68,10 @@ def windows_of(
         limit=texts,
     )
     if not (found := list(windows)):
-        raise CorpusError(f"no text of {corpus} has {window_tokens} tokens")
+        raise CorpusError(f"no document of {corpus} has {window_tokens} tokens")
     return found
 
 
 def fewest_tokens(window_tokens: int) -> int:
-    """Of a text, special tokens aside: all are to be nearly as long as a window."""
+    """The fewest tokens a window may have, special ones not counted: all are nearly full."""
     return window_tokens - 2

@@ -1,6 +1,6 @@
-"""Print the table of docs/claims.md: the verdict on each claim for several runs.
+"""Prints the verdict on each claim for several runs, as the table of docs/claims.md.
 
-python docs/verdict_table.py RUN RUN ...
+python -m tools.verdict_table RUN RUN ...
 """
 
 import sys

@@ -1,10 +1,9 @@
-"""One way of reading texts, in a process of its own: it loads, says so, then waits for its turns.
+"""One way of reading windows, in a process of its own: it loads, says so, then waits for its turns.
 
-    python benchmarks/one_way.py WAY CONFIGURATION --tokens 128 --texts 64
-
-Started by `forward_ratio.py`. It writes a line of JSON once it is ready, then one for every line
-that it is sent: the seconds that the texts took, those of what a run does once whatever the number
-of texts, and the most memory that it took so far. What goes wrong is such a line as well.
+Started by `worker.py`, as `python -m common.one_way WAY CONFIGURATION --tokens 128 --texts 64`. It
+writes a line of JSON once it is ready, then one for every line that it is sent: the seconds that
+the windows took, those of what a run does once whatever the number of windows, and the peak memory
+so far. An error is such a line, too.
 """
 
 import argparse
@@ -20,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from configurations import BARE, CONFIGURATIONS, WAYS, Configuration
-from process_memory import memory
+from common.configurations import BARE, CONFIGURATIONS, WAYS, Configuration
+from common.process_memory import memory
 
 Work = Callable[[], float]
-"""Reads all texts once; gives the seconds in it of what is done once a run."""
+"""Reads all windows once; gives the seconds of that which a run does only once."""
 
 
 @dataclass(frozen=True)
@@ -33,16 +32,17 @@ class Prepared:
 
     work: Work
     lengths: list[int]
-    """Tokens of each text."""
+    """Tokens of each window."""
 
 
 def prepared(way: str, configuration: Configuration, asked: argparse.Namespace) -> Prepared:
-    """What reads all texts once, and their lengths. Imports what this way needs, and no more."""
+    """What reads all windows once, and their lengths. Imports no more than this way needs."""
     if WAYS[way].ours and way != BARE:
         return _headscope(way, configuration, asked)
     import torch
-    from model_and_texts import folder_of, plain_model, plain_tokenizer, windows_of
-    from plain_batches import PlainBatch, plain_batches
+
+    from common.models_and_windows import folder_of, plain_model, plain_tokenizer, windows_of
+    from common.plain_batches import PlainBatch, plain_batches
 
     read_batch: Callable[[PlainBatch], object]
     if way == BARE:
@@ -55,16 +55,16 @@ def prepared(way: str, configuration: Configuration, asked: argparse.Namespace) 
                 model(**batch.inputs, **uncached)
 
     else:
-        from by_hand import hooks, numpy_per_head, torch_per_layer
+        from common.by_hand import hooks, numpy_per_head, torch_per_layer
 
         if way == "lens":
-            from peers import transformer_lens_reader
+            from common.peers import transformer_lens_reader
 
             read, model = transformer_lens_reader(configuration, asked.models)
         else:
             model = plain_model(configuration, asked.models, "eager")
             if way == "nnsight":
-                from peers import nnsight_reader
+                from common.peers import nnsight_reader
 
                 read = nnsight_reader(model)
             else:
@@ -86,17 +86,16 @@ def prepared(way: str, configuration: Configuration, asked: argparse.Namespace) 
 
 
 def _headscope(way: str, configuration: Configuration, asked: argparse.Namespace) -> Prepared:
-    """headscope with its settings as they are by default.
+    """headscope with its default settings.
 
-    Either as others do it, given the texts as tokens; or the whole of `analyze` from the corpus to
-    the results in a run folder, for a model that is loaded.
+    Either given the windows as tokens, as the others are; or all of `analyze`, from the corpus to
+    the results in a run folder, for a model that is already loaded.
     """
     from headscope.kernels.cpu.compile_ahead import compile_ahead, wait_until_compiled
 
-    # As analyze does, in processes apart: compiling is no part of what is measured, nor its memory.
+    # As analyze does, in separate processes: neither the time nor the memory of compiling counts.
     compile_ahead(asked.tokens)
-    from model_and_texts import fewest_tokens, tapped_model, windows_of
-
+    from common.models_and_windows import fewest_tokens, tapped_model, windows_of
     from headscope.analyze import analyze
     from headscope.measuring.shard import measure_windows
     from headscope.settings import Settings
@@ -133,7 +132,7 @@ def _headscope(way: str, configuration: Configuration, asked: argparse.Namespace
 
 
 def serve(args: argparse.Namespace, turns: TextIO, replies: TextIO) -> None:
-    """Get ready, then read all texts once for every line of `turns`."""
+    """Get ready, then read all windows once for every line of `turns`."""
 
     def reply(**values: float | str) -> None:
         replies.write(json.dumps(values) + "\n")
@@ -145,7 +144,7 @@ def serve(args: argparse.Namespace, turns: TextIO, replies: TextIO) -> None:
         ready.work()
         import torch
 
-        # What was imported is looked through once here, not during somebody's turn.
+        # Garbage of the imports is collected here, not during somebody's turn.
         gc.collect()
         reply(
             texts=len(ready.lengths),
@@ -159,7 +158,7 @@ def serve(args: argparse.Namespace, turns: TextIO, replies: TextIO) -> None:
             seconds = time.perf_counter() - start - once
             reply(seconds=seconds, once_s=once, peak_mb=memory("VmHWM"))
     except Exception as error:
-        # Whatever it is, others go on: a peer may fail in ways that nobody can list.
+        # Whatever it is, the others go on: a peer may fail in ways that nobody can list.
         said = str(error).strip().splitlines() or [""]
         reply(failed=f"{type(error).__name__}: {said[0]}")
 
@@ -173,10 +172,10 @@ def main() -> None:
     parser.add_argument("--corpus", default="demo")
     parser.add_argument("--models", type=Path, default=Path(".cache/models"))
     args = parser.parse_args()
-    # If memory runs out, the system is to end this process and no other.
+    # If memory runs out, the system should end this process and no other.
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
-    # Replies have the pipe to themselves: what libraries print goes where errors go.
+    # The pipe is for replies alone: what libraries print goes to standard error.
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     serve(args, sys.stdin, replies)

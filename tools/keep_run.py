@@ -1,9 +1,9 @@
-"""Writes the run that tests keep of a version of the run format, made with a tiny random model.
+"""Writes a run of the current run format for the tests to keep, made with a tiny random model.
 
-    python -m tests.runs.keep_run
+    python -m tools.keep_run
 
-Run it once when `SCHEMA` is raised, and commit the folder: it shows for ever what runs of that
-version look like. Folders of older versions are never written again.
+Run it once when `SCHEMA` is raised, and commit the folder, tests/runs/kept/schema-N: it records
+what runs of that version look like. Folders of older versions are never written again.
 """
 
 import contextlib
@@ -14,14 +14,14 @@ import headscope as hs
 from headscope.runs.manifest import SCHEMA
 from tests.compare.tiny_bert import TEXTS, loaded, tiny_bert
 
-KEPT = Path(__file__).parent / "kept"
+KEPT = Path(__file__).parents[1] / "tests" / "runs" / "kept"
 
 
 def main() -> None:
     out = KEPT / f"schema-{SCHEMA}"
     if out.exists():
         raise SystemExit(f"{out} is there already")
-    # From within: the manifest names the corpus as it was asked for.
+    # In that folder: the manifest names the corpus as it was asked for.
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         corpus = Path("texts")
         corpus.mkdir()

@@ -1,6 +1,6 @@
 """What is measured, and in which ways, as plain values: nothing here imports torch.
 
-The process that hands out turns reads this, and takes no memory and no core from those that work.
+The process that gives out turns imports this, and takes neither memory nor a core from the workers.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 @dataclass(frozen=True)
 class Configuration:
-    """A model, with the texts that it reads unless others are asked for."""
+    """A model, with the windows that it reads unless others are asked for."""
 
     name: str
     window_tokens: int = 128
@@ -31,16 +31,16 @@ CONFIGURATIONS = {
 
 @dataclass(frozen=True)
 class Way:
-    """A way of reading texts, measured in a process of its own."""
+    """A way of reading windows, measured in a process of its own."""
 
     title: str
     ours: bool = False
     package: str | None = None
-    """What it needs that does not come with headscope."""
+    """A package it needs that does not come with headscope."""
 
     @property
     def is_installed(self) -> bool:
-        """Whether what it needs is there; found without importing it."""
+        """Whether the package is there; found without importing it."""
         return self.package is None or find_spec(self.package) is not None
 
 

@@ -1,6 +1,6 @@
-"""Batches as someone without headscope makes them: padded ids, and what the analysis asks for.
+"""Batches as someone without headscope makes them: padded ids, and what the analysis needs.
 
-The groups are those that headscope makes for one thread, so that all read equally many at once.
+The groups are those that headscope makes for one thread, so that all ways use the same batch sizes.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from headscope.text.windows import Window
 
 @dataclass(frozen=True)
 class PlainBatch:
-    """The tokens of some texts, padded on the right; every tensor is (batch, token)."""
+    """The tokens of some windows, padded on the right; every tensor is (batch, token)."""
 
     token_ids: Tensor
     attention_mask: Tensor
@@ -28,7 +28,7 @@ class PlainBatch:
 
     @property
     def inputs(self) -> dict[str, Tensor]:
-        """What a model of transformers is called with."""
+        """The arguments for a transformers model."""
         return {"input_ids": self.token_ids, "attention_mask": self.attention_mask}
 
 

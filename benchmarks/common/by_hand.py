@@ -1,8 +1,8 @@
 """The minimal analysis as a skilled user writes it without headscope, in two ways.
 
 Minimal: raw similarity, column-sum mask, top 1 % pairs, their distances, same sentence, repetition,
-focal token, and the sum of C over texts (one sum for all layers: as much work, and less memory).
-Both are given z and the attention maps by whatever reads the model: hooks (here), nnsight or
+focal token, and the sum of C over windows (one sum for all layers: the same work in less memory).
+Both get z and the attention maps from whatever reads the model: hooks (here), nnsight or
 TransformerLens (`peers.py`). Neither has nulls, sweeps, intervals, checks or files.
 """
 
@@ -12,9 +12,10 @@ from functools import lru_cache
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from plain_batches import PlainBatch
 from torch import Tensor
 from transformers import PreTrainedModel
+
+from common.plain_batches import PlainBatch
 
 OnLayer = Callable[[Tensor, Tensor], None]
 Reader = Callable[[PlainBatch, OnLayer], None]
@@ -22,11 +23,11 @@ Reader = Callable[[PlainBatch, OnLayer], None]
 
 
 class LastAttentionDone(Exception):
-    """Raised to end a forward pass: nobody asks for what comes behind the last attention."""
+    """Raised to end a forward pass: what comes after the last attention is not needed."""
 
 
 def hooks(model: PreTrainedModel) -> Reader:
-    """Reads an eager model with hooks, which stay on it."""
+    """A reader of an eager model, by hooks that stay on it."""
     heads, layers = model.config.num_attention_heads, model.config.num_hidden_layers
     # No key is needed again: a cache of them would only slow this down.
     uncached = {"use_cache": False} if not is_bert(model) else {}
@@ -87,12 +88,12 @@ def numpy_per_head(read: Reader, batch: PlainBatch) -> None:
     n = counted.shape[1]
     total: Tensor | None = None
     known = []
-    for text in range(len(counted)):
+    for window in range(len(counted)):
         i, j = pairs_of(n)
-        possible = counted[text, i] & counted[text, j]
+        possible = counted[window, i] & counted[window, j]
         i, j = i[possible], j[possible]
-        name = np.unique(token[text], return_inverse=True)[1]
-        same_sentence = sentence[text, i] == sentence[text, j]
+        name = np.unique(token[window], return_inverse=True)[1]
+        same_sentence = sentence[window, i] == sentence[window, j]
         known.append((i, j, i * n + j, same_sentence, name[i] == name[j], name))
 
     def on_layer(z: Tensor, attention: Tensor) -> None:
@@ -100,12 +101,12 @@ def numpy_per_head(read: Reader, batch: PlainBatch) -> None:
         similarity = z @ z.mT
         total = similarity.sum(0) if total is None else total.add_(similarity.sum(0))
         masses, flat_similarity = attention.sum(-2).numpy(), similarity.flatten(2).numpy()
-        for text, (i, j, flat, same_sentence, same_token, name) in enumerate(known):
+        for window, (i, j, flat, same_sentence, same_token, name) in enumerate(known):
             take = max(1, round(0.01 * len(flat)))
             for head in range(z.shape[1]):
-                mass = masses[text, head]
-                high = mass >= 0.3 * mass[counted[text]].max()
-                values = flat_similarity[text, head].take(flat)
+                mass = masses[window, head]
+                high = mass >= 0.3 * mass[counted[window]].max()
+                values = flat_similarity[window, head].take(flat)
                 chosen = np.flatnonzero(values >= np.partition(values, -take)[-take])
                 one, other = i[chosen], j[chosen]
                 _ = (
@@ -124,7 +125,7 @@ def torch_per_layer(read: Reader, batch: PlainBatch) -> None:
     counted, sentence, token = batch.counted, batch.sentence_ids, batch.token_ids
     n = counted.shape[1]
     i, j = (torch.from_numpy(side) for side in pairs_of(n))
-    # Only pairs that some text has; those that others of the batch lack are masked below.
+    # Only pairs that some window has; those that other windows lack are masked below.
     wanted = (counted[:, i] & counted[:, j]).any(0)
     i, j = i[wanted], j[wanted]
     flat = i * n + j

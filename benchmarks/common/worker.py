@@ -1,6 +1,7 @@
-"""The process of one way, as the one that hands out turns sees it."""
+"""A process that measures one way, seen from the process that gives it its turns."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,16 +11,17 @@ from typing import Any
 
 
 class WorkerFailed(Exception):
-    """In one line, what happened to a worker."""
+    """What happened to a worker, in one line."""
 
 
 class Worker:
-    """A process that runs `one_way.py`, and reads all texts once whenever it is told to."""
+    """A process that runs `one_way.py`: it reads all windows once whenever it is told to."""
 
     def __init__(self, *arguments: str) -> None:
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  open as long as the process
         self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("one_way.py")), *arguments],
+            [sys.executable, "-m", "common.one_way", *arguments],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(_import_folders())},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -27,7 +29,7 @@ class Worker:
         )
 
     def reply(self) -> dict[str, Any]:
-        """What the worker says next; WorkerFailed when it failed or is no more."""
+        """The next thing the worker says; WorkerFailed if it failed or has ended."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -38,7 +40,7 @@ class Worker:
         return values
 
     def run_once(self) -> dict[str, Any]:
-        """Its seconds, and the most memory that it took so far in MB."""
+        """The seconds it took, and its peak memory so far in MB."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write("go\n")
@@ -62,3 +64,9 @@ class Worker:
         self._errors.seek(0)
         said = [line.strip() for line in self._errors if line.strip()]
         return said[-1] if said else f"ended with exit code {code}"
+
+
+def _import_folders() -> list[str]:
+    """Where a worker finds this package, then whatever this process was told."""
+    told = os.environ.get("PYTHONPATH")
+    return [str(Path(__file__).parents[1]), *([told] if told else [])]

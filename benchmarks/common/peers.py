@@ -1,7 +1,7 @@
 """z and attention maps of every layer as nnsight and TransformerLens give them.
 
 Both are asked for these alone, hand them on while the model runs, so that no layer's maps are kept,
-and end behind the last attention. They do not come with headscope: `pip install nnsight
+and stop after the last attention. They do not come with headscope: `pip install nnsight
 transformer-lens`.
 """
 
@@ -10,10 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from by_hand import LastAttentionDone, OnLayer, Reader, by_head, is_bert
-from configurations import Configuration
-from model_and_texts import folder_of
-from plain_batches import PlainBatch
 from torch import Tensor
 from transformers import (
     AutoConfig,
@@ -24,11 +20,15 @@ from transformers import (
     PreTrainedModel,
 )
 
+from common.by_hand import LastAttentionDone, OnLayer, Reader, by_head, is_bert
+from common.configurations import Configuration
+from common.models_and_windows import folder_of
+from common.plain_batches import PlainBatch
 from headscope.models.quiet import quiet_loading
 
 
 def nnsight_reader(model: PreTrainedModel) -> Reader:
-    """Reads an eager model through nnsight."""
+    """A reader of an eager model through nnsight."""
     from nnsight import NNsight
 
     with warnings.catch_warnings():
@@ -57,7 +57,7 @@ def nnsight_reader(model: PreTrainedModel) -> Reader:
 def transformer_lens_reader(
     configuration: Configuration, models: Path
 ) -> tuple[Reader, PreTrainedModel]:
-    """Reads through TransformerLens' bridge, without the head nobody asked for.
+    """A reader through TransformerLens' bridge, without the LM head, which is not needed.
 
     Also gives the model that the bridge is built on.
     """

@@ -1,26 +1,26 @@
-"""What was measured of a configuration, as lines to read and as rows for README.md."""
+"""The measurements of a configuration, as lines to read and as rows for README.md."""
 
 import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from configurations import BARE, WAYS
+from common.configurations import BARE, WAYS
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a way reads, as it says itself when it is ready."""
+    """What a way reads, as it reports when it is ready."""
 
     texts: int
     shortest: int
-    """Tokens of the shortest text."""
+    """Tokens of the shortest window."""
     longest: int
     threads: int
 
 
 @dataclass
 class Measured:
-    """The turns of all ways over the same texts."""
+    """The turns of all ways over the same windows."""
 
     name: str
     repeats: int
@@ -28,10 +28,10 @@ class Measured:
     seconds: dict[str, list[float]] = field(default_factory=dict)
     """By way, one figure a round."""
     once_s: dict[str, list[float]] = field(default_factory=dict)
-    """The same of what is done once a run, whatever the number of texts."""
+    """The same for what is done once a run, whatever the number of windows."""
     peak_mb: dict[str, float] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
-    """What happened to the ways that were not measured to the end."""
+    """What happened to the ways that did not finish."""
 
     def ratios(self, way: str) -> list[float]:
         """To the bare run of the same round."""
@@ -43,8 +43,8 @@ class Measured:
         bare, sizes = self.seconds[BARE], self.sizes
         milliseconds = 1000 * statistics.median(bare) / sizes.texts
         yield (
-            f"{self.name}: {sizes.texts} texts of {sizes.shortest} to {sizes.longest} tokens, "
-            f"threads: {sizes.threads}, bare {milliseconds:.1f} ms a text, "
+            f"{self.name}: {sizes.texts} windows of {sizes.shortest} to {sizes.longest} tokens, "
+            f"threads: {sizes.threads}, bare {milliseconds:.1f} ms a window, "
             f"{self.peak_mb[BARE]:.0f} MB"
         )
         for way, said in WAYS.items():
@@ -91,7 +91,7 @@ def _with_problems(one: Measured, ways: list[str], cells: list[str]) -> list[str
 
 
 def _header(ways: list[str]) -> Iterator[str]:
-    titles = ["model", "texts, tokens, repeats", *(WAYS[way].title for way in ways)]
+    titles = ["model", "windows, tokens, repeats", *(WAYS[way].title for way in ways)]
     yield _row(titles)
     yield _row(["---"] * len(titles))
 
