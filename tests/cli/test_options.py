@@ -150,7 +150,7 @@ def test_defaults_are_those_of_the_api():
     from headscope.models.load import load_model
     from headscope.run import Run
     from headscope.segment import Segmenter
-    from headscope.segment.evaluation.topics import concatenate_passages
+    from headscope.segment.evaluation.evaluate_topics import concatenate_passages
     from headscope.serve.server import serve
 
     def assert_equal(command_name, function, *names):

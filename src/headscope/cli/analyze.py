@@ -215,7 +215,7 @@ def _print_json(run: "Run") -> None:
 
 
 def _print_findings(run: "Run", output: OutputOptions) -> None:
-    from headscope.findings.summary import finding_columns, finding_rows
+    from headscope.findings.findings_table import finding_columns, finding_rows
     from headscope.measures.tables import layer_table
     from headscope.runs.left_out import count_kinds
 

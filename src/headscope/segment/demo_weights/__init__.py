@@ -3,4 +3,4 @@
 from pathlib import Path
 
 DEMO_WEIGHTS = Path(__file__).parent
-"""Their folder, written by `recipes/fit_demo_segmenter.py` and `recipes/fit_demo_topics.py`."""
+"""Their folder, written by `tools/fit_demo_segmenter.py` and `tools/fit_demo_topics.py`."""
