@@ -49,6 +49,6 @@ def finding_rows(layers: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-def format_cell(value: float, form: str) -> str:
+def format_cell(value: int | float, form: str) -> str:
     """A number of a table as text; a dash where it is absent."""
     return "-" if pd.isna(value) else format(int(value) if form == "d" else value, form)

@@ -25,14 +25,14 @@ def _judge(evidence: Evidence) -> Finding:
     repetition = interval_of(
         run.excess(REPETITION) - evidence.null(lambda null: null.excess(REPETITION))
     )
-    found = f"{repetition.value:+.1%} of the pairs are repetitions"
+    found = f"repetition is {repetition.value:+.1%}"
     structures = [repetition]
     # Not measured in a minimal run, nor where no window has two sentences.
     if run.total(BLOCK_CONTRAST.denominator):
         blocks = interval_of(
             run.pooled(BLOCK_CONTRAST) - evidence.null(lambda null: null.pooled(BLOCK_CONTRAST))
         )
-        found += f" and the sentence contrast is {blocks.value:+.2f} standard deviations"
+        found += f" and sentence contrast {blocks.value:+.2f} standard deviations"
         structures.append(blocks)
     status: Status = "undecided"
     if explained.high < EXPLAINED and any(structure.low > 0 for structure in structures):

@@ -36,7 +36,7 @@ def _judge(evidence: Evidence) -> Finding:
         summary=(
             f"{rate:.1%} of the pairs of {layer_span(final)} lie in one sentence, "
             f"{trained[0]:+.1%} compared with pairs at the same distances; "
-            f"compared with the untrained model {effect}"
+            f"minus that of the untrained model: {effect}"
         ),
     )
 

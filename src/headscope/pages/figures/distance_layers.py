@@ -48,7 +48,7 @@ def distance_layers_figure(results: xr.Dataset, source: Source) -> Figure:
         shares.set_ylabel("share of pairs (% per token)")
         shares.set_yscale("log")
         shares.yaxis.set_major_formatter("{x:g}")
-        lift.set_title("how often, compared with all pairs")
+        lift.set_title("compared with all pairs")
         lift.set_ylabel("times the share of all pairs")
         lift.set_xscale("log", base=2)
         lift.set_yscale("log", base=2)
