@@ -68,6 +68,7 @@ class LoadedModel:
             self.check: SelfCheck = check_tap(model, self._tap, self.sites, probe, self._run)
             if self.modality == "text":
                 make_quick(model, lambda: self._run(probe.padded)[0], self.check.tolerance)
+        self._shifted_stacks = [name for name in self.stacks if reads_shifted(self.stacks, name)]
 
     @property
     def config(self) -> PretrainedConfig:
@@ -124,7 +125,7 @@ class LoadedModel:
         Args:
             stack: The name of a stack.
         """
-        return reads_shifted(self.stacks, stack)
+        return stack in self._shifted_stacks
 
     @cached_property
     def weights_hash(self) -> str:
