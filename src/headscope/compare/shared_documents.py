@@ -41,7 +41,11 @@ class SharedDocuments:
         return set(self.of_window.tolist())
 
     def shared(self, other: "SharedDocuments") -> int:
-        """The number of documents that two runs have in common."""
+        """The number of documents that two runs have in common.
+
+        Args:
+            other: The documents of the other run.
+        """
         return len(self.present & other.present) if self.group == other.group else 0
 
 

@@ -40,9 +40,9 @@ class OverlapWindow:
 def overlap_windows(text: int, tokens: int, *, size: int, margin: int) -> list[OverlapWindow]:
     """The windows of a text: every token is kept in exactly one of them.
 
-    A token is kept where at least `margin` tokens, or none of the text, lie between it and the edge
-    of its window. The last window begins early enough to be full, so that the end of a text has as
-    much context as the rest.
+    A token is kept if at least `margin` tokens lie between it and each edge of its window, unless
+    that edge is an end of the text. The last window begins early enough to be full, so that the end
+    of a text has as much context as the rest.
 
     >>> windows = overlap_windows(0, 9, size=6, margin=1)
     >>> [(window.start, window.end, window.kept_start, window.kept_end) for window in windows]
