@@ -1,7 +1,9 @@
 """The pages say what there is: registries, columns, arrays, scripts, links that lead somewhere."""
 
+import ast
 import dataclasses
 import doctest
+import importlib
 import re
 from pathlib import Path
 
@@ -20,6 +22,9 @@ from tools.write_pages import PARTS, part
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     path for folder in (".", "docs", "benchmarks", "tools") for path in (ROOT / folder).glob("*.md")
+)
+SCRIPTS = sorted(
+    path for folder in ("benchmarks", "tools", "examples") for path in (ROOT / folder).rglob("*.py")
 )
 REGISTRIES = {
     "measures": MEASURES,
@@ -87,10 +92,26 @@ def test_the_index_of_tools_names_every_script():
     assert sorted(re.findall(r"`python -m tools\.(\w+)", index)) == sorted(scripts)
 
 
-def test_the_index_of_benchmarks_names_every_script():
+def test_the_index_of_benchmarks_has_the_question_of_every_script():
     index = (ROOT / "benchmarks" / "README.md").read_text()
-    rows = re.findall(r"^\| \[(\w+\.py)\]", index, re.MULTILINE)
-    assert sorted(rows) == sorted(path.name for path in (ROOT / "benchmarks").glob("*.py"))
+    rows = re.findall(r"^\| \[(\w+\.py)\]\(\1\) \| (.*) \|$", index, re.MULTILINE)
+    scripts = (ROOT / "benchmarks").glob("*.py")
+    assert dict(rows) == {path.name: docstring(path).partition("\n")[0] for path in scripts}
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=[str(path.relative_to(ROOT)) for path in SCRIPTS])
+def test_a_script_imports_what_headscope_has(path):
+    """Scripts that take hours are not run here; this finds what a move has left behind."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("headscope"):
+            module = importlib.import_module(node.module)
+            for name in node.names:
+                if not hasattr(module, name.name):
+                    importlib.import_module(f"{node.module}.{name.name}")
+
+
+def docstring(path: Path) -> str:
+    return ast.get_docstring(ast.parse(path.read_text())) or ""
 
 
 def is_part(path: Path) -> bool:
