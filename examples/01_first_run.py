@@ -12,9 +12,9 @@ texts = int(sys.argv[1]) if len(sys.argv) > 1 else 60
 folder = sys.argv[2] if len(sys.argv) > 2 else "runs/example"
 
 # The demo model (all-MiniLM-L6-v2: 6 layers of 12 heads) over prose of the Python reference, cut
-# into windows of 128 tokens, of which the first `texts` are measured. A model folder or hub id of
-# yours, and a file or folder of texts, go in the same places. If this is killed, the same call
-# resumes it. `nulls` windows also go through the model with random weights.
+# into windows of 128 tokens, of which `texts` are measured. A model folder or hub id of yours, and
+# a file or folder of texts, go in the same places. If this is killed, the same call resumes it.
+# `nulls` of the windows also go through the model with random weights.
 run = hs.analyze("demo", "demo", texts=texts, out=folder, nulls=min(texts, 20))
 
 # A row per layer: the measures pooled over its heads.
