@@ -31,8 +31,10 @@ PARAGRAPHS ?= ../shared/corpora/ewt-dev.conllu.gz
 demo: $(VENV)/.demo
 	$(BIN)/headscope analyze --nulls 30
 
+# A file is run by one worker, in the order of tests/conftest.py. Bytecode is kept: dozens of
+# processes import the same files.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-oldest: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade \

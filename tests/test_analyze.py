@@ -1,5 +1,7 @@
 """The whole path on the real demo model, against the model's own eager code and plain loops."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
@@ -8,18 +10,15 @@ import pytest
 import headscope as hs
 from headscope.errors import RunError, SettingsError
 from headscope.runs.window_files import windows_from_table
-from tests.demo_texts import QUICK, PlainBert, naive_text, write_uneven_corpus
+from headscope.text.windows import Window
+from tests.demo_texts import QUICK, PlainBert, PlainForward, naive_text, write_uneven_corpus
 from tests.naive import naive_head
 
 WORDS = (20, 45, 31, 38)
+WINDOW = 64
 LAYERS = (1, 3, 6)
 KEY = ["text", "stack", "layer", "head"]
 CONTINUOUS = ["separator_attention", "special_attention", "first_attention"]
-
-
-@pytest.fixture(scope="module")
-def plain_bert():
-    return PlainBert()
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +43,20 @@ def rows_of(run: hs.Run) -> pd.DataFrame:
     return run.rows().to_table().to_pandas().sort_values(KEY).reset_index(drop=True)
 
 
-def naive_rows(run: hs.Run, plain_bert: PlainBert, variant: str) -> pd.DataFrame:
-    """Every column that the plain loops know, for every text, layer and head of a run."""
+@pytest.fixture(scope="module")
+def naive_rows(uneven, demo_model, tmp_path_factory):
+    """Gives every column that the plain loops know, by the variant, for every window and head."""
+    out = tmp_path_factory.mktemp("windows") / "run"
+    run = hs.analyze(demo_model, uneven, out=out, window=WINDOW, layers=[1], **QUICK)
+    windows = windows_from_table(run.windows().to_table())
+    plain_bert = PlainBert()
+    forwards = [plain_bert(window.token_ids) for window in windows]
+    return cache(lambda variant: naive_table(windows, forwards, variant))
+
+
+def naive_table(windows: list[Window], forwards: list[PlainForward], variant: str) -> pd.DataFrame:
     rows = []
-    for number, window in enumerate(windows_from_table(run.windows().to_table())):
-        forward = plain_bert(window.token_ids)
+    for number, (window, forward) in enumerate(zip(windows, forwards, strict=True)):
         for layer in LAYERS:
             for head in range(forward.z.shape[1]):
                 columns = naive_head(
@@ -65,19 +73,19 @@ def naive_rows(run: hs.Run, plain_bert: PlainBert, variant: str) -> pd.DataFrame
 
 @pytest.mark.parametrize("variant", ["raw", "centred", "cosine"])
 def test_every_column_equals_plain_loops_over_the_models_own_eager_attention(
-    models, plain_bert, uneven, tmp_path, variant
+    models, naive_rows, uneven, tmp_path, variant
 ):
     run = hs.analyze(
         models["float64"],
         uneven,
         out=tmp_path / "run",
-        window=64,
+        window=WINDOW,
         layers=LAYERS,
         similarity=variant,
         pairs="top:0.02",
         **QUICK,
     )
-    ours, theirs = rows_of(run), naive_rows(run, plain_bert, variant)
+    ours, theirs = rows_of(run), naive_rows(variant)
     shared = [column for column in theirs if column in ours]
     assert len(shared) > 15, "the oracle must know most columns"
     for column in shared:
@@ -89,7 +97,7 @@ def test_every_column_equals_plain_loops_over_the_models_own_eager_attention(
 
 
 def test_single_precision_differs_from_the_oracle_at_the_threshold_alone(
-    models, plain_bert, uneven, tmp_path
+    models, naive_rows, uneven, tmp_path
 ):
     """float32 may swap the last pair taken with the next one, where the two are all but equal.
 
@@ -99,12 +107,12 @@ def test_single_precision_differs_from_the_oracle_at_the_threshold_alone(
         models["float32"],
         uneven,
         out=tmp_path / "run",
-        window=64,
+        window=WINDOW,
         layers=LAYERS,
         pairs="top:0.02",
         **QUICK,
     )
-    ours, theirs = rows_of(run), naive_rows(run, plain_bert, "raw")
+    ours, theirs = rows_of(run), naive_rows("raw")
     for column in CONTINUOUS:
         np.testing.assert_allclose(ours[column], theirs[column], rtol=1e-4, err_msg=column)
     for column in [column for column in theirs if column in ours]:
@@ -121,6 +129,7 @@ def test_batches_and_padding_change_no_number(models, uneven, tmp_path, dtype, t
                 uneven,
                 out=tmp_path / str(batch_tokens),
                 batch_tokens=batch_tokens,
+                layers=LAYERS,
                 **QUICK,
             )
         )

@@ -1,10 +1,10 @@
 """Examples run as they stand."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.demo_texts import demo_model_folder
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SMALL = {
@@ -21,16 +21,21 @@ SHOWS = {
     "03_training_steps.py": ("step 2: heads by role: ", "training.png"),
 }
 """What each example prints, and a file that it writes, if any."""
+SCRIPT = """
+import runpy, sys, warnings
+warnings.simplefilter("error")
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
-def test_the_example_runs(path, demo_model, tmp_path):
+def test_the_example_runs(path, nursery, tmp_path):
+    demo_model_folder()  # or this is left out
     out = tmp_path / "run"
     arguments = [argument.format(out=out) for argument in SMALL[path.name]]
-    done = subprocess.run(
-        [sys.executable, "-W", "error", path, *arguments], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    ended = nursery.run(SCRIPT, [path, *arguments], cwd=tmp_path)
+    assert ended.code == 0, ended.err
     printed, written = SHOWS[path.name]
-    assert printed in done.stdout
+    assert printed in ended.out
     assert written is None or (out / written).exists()

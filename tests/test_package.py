@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import headscope
+from tests.nursery import FRESH
 
 HEAVY = ("torch", "transformers", "pandas", "matplotlib", "xarray", "pyarrow", "numpy")
 
@@ -40,16 +41,18 @@ def test_help_brings_in_nothing_heavy():
 
 
 @pytest.mark.parametrize("name", ["analyze", "compare", "look", "merge"])
-def test_functions_are_not_hidden_by_the_modules_of_their_name(name):
+def test_functions_are_not_hidden_by_the_modules_of_their_name(nursery, name):
     """Whichever is imported first."""
     script = (
+        f"{FRESH}\n"
         f"from headscope.{name} import {name}\n"
         f"import headscope, sys\n"
         f"assert headscope.{name} is {name}\n"
         f"assert sys.modules['headscope.{name}'].{name} is {name}\n"
         "print('fine')"
     )
-    assert run_python(script) == "fine"
+    ended = nursery.run(script, [])
+    assert ended.out == "fine\n", ended.err
 
 
 def run_python(script: str) -> str:

@@ -10,6 +10,7 @@ import xarray as xr
 
 import headscope as hs
 from headscope.errors import RunError
+from tests.demo_texts import QUICK
 
 
 def test_rows_open_in_duckdb_as_they_are(demo_run):
@@ -66,12 +67,13 @@ def test_the_manifest_is_plain_json(demo_run):
     assert manifest["settings"]["pairs"] == "top:0.01"
 
 
-def test_an_opened_run_equals_the_one_that_analyze_gave(demo_run):
-    opened = hs.open_run(demo_run.folder)
+def test_an_opened_run_equals_the_one_that_analyze_gave(demo_model, tmp_path):
+    given = hs.analyze(demo_model, "demo", texts=2, layers=[1, 4], out=tmp_path, **QUICK)
+    opened = hs.open_run(tmp_path)
     assert opened.finished
-    assert opened.manifest == demo_run.manifest
-    pd.testing.assert_frame_equal(opened.heads, demo_run.heads)
-    pd.testing.assert_frame_equal(opened.layers, demo_run.layers)
+    assert opened.manifest == given.manifest
+    pd.testing.assert_frame_equal(opened.heads, given.heads)
+    pd.testing.assert_frame_equal(opened.layers, given.layers)
 
 
 def test_tables_have_a_row_per_head_and_per_layer(demo_run):

@@ -3,10 +3,13 @@
 import shutil
 import sys
 from dataclasses import dataclass
+from importlib import import_module
 
 import pytest
 
 from headscope.cli import main
+
+USUAL = {"dtype": "float32", "device": "cpu", "allow_pickle": False, "trust_remote_code": False}
 
 
 @dataclass
@@ -25,8 +28,21 @@ def copied_run(demo_run, tmp_path):
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
-    """Runs `headscope ARGUMENTS...`."""
+def command(request, monkeypatch, capsys):
+    """Runs `headscope ARGUMENTS...`.
+
+    `analyze` finds the demo model loaded; other commands load it as they do for users.
+    """
+    home = import_module("headscope.analyze")
+    load_model = home.load_model
+
+    def load_once(spec, **options):
+        as_usual = all(options.get(name, value) == value for name, value in USUAL.items())
+        if spec == "demo" and as_usual:
+            return request.getfixturevalue("demo_model")
+        return load_model(spec, **options)
+
+    monkeypatch.setattr(home, "load_model", load_once)
 
     def run(*arguments: object) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["headscope", *map(str, arguments)])

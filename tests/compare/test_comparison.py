@@ -28,19 +28,10 @@ SQL = {
 
 
 @pytest.fixture(scope="module")
-def layers_run(demo_model, tmp_path_factory) -> hs.Run:
+def layers_run(kept_run) -> hs.Run:
     """Another window, and three layers only."""
-    return hs.analyze(
-        demo_model,
-        "demo",
-        texts=12,
-        window=48,
-        layers=[1, 4, 6],
-        nulls=0,
-        out=tmp_path_factory.mktemp("layers") / "run",
-        report=False,
-        progress=False,
-    )
+    asked = {"texts": 12, "window": 48, "layers": [1, 4, 6], "nulls": 0}
+    return kept_run("three-layers", report=False, **asked)
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +53,9 @@ def book_run(demo_model, tmp_path_factory) -> hs.Run:
 
 
 @pytest.fixture(scope="module")
-def null_run(demo_model, tmp_path_factory) -> hs.Run:
+def null_run(kept_run) -> hs.Run:
     """With its untrained models."""
-    out = tmp_path_factory.mktemp("null") / "run"
-    return hs.analyze(demo_model, "demo", texts=6, nulls=3, out=out, report=False, progress=False)
+    return kept_run("untrained", texts=6, nulls=3, report=False)
 
 
 @pytest.fixture(scope="module")
@@ -125,8 +115,12 @@ def test_a_run_does_not_differ_from_itself(demo_run):
 def test_equal_seeds_give_equal_comparisons(null_run, with_untrained):
     again = hs.compare([null_run.folder], untrained=True)
     pd.testing.assert_frame_equal(again.thirds, with_untrained.thirds)
-    other = hs.compare([null_run], untrained=True, seed=5).thirds
-    assert (other["value"] == with_untrained.thirds["value"]).all()
+
+
+def test_another_seed_moves_no_value(layers_run):
+    one, other = (hs.compare([layers_run, layers_run], seed=seed).thirds for seed in (0, 5))
+    assert (one["value"] == other["value"]).all()
+    assert (one["low"] != other["low"]).any()
 
 
 def test_what_differs_is_remarked(demo_run, layers_run):

@@ -4,10 +4,11 @@ make test-faults
 """
 
 from collections import Counter
+from functools import partial
 
 import pytest
 
-from tests.faults.nursery import Nursery
+import headscope as hs
 from tests.faults.subject import Subject, save_model, write_corpus
 
 TRIED: Counter[str] = Counter()
@@ -15,23 +16,25 @@ LOST: Counter[str] = Counter()
 
 
 @pytest.fixture(scope="session")
-def subject(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("subject")
-    nursery = Nursery()
-    yield Subject(save_model(folder / "model"), write_corpus(folder / "texts.jsonl"), nursery)
-    nursery.close()
+def subject(nursery, kept):
+    def make(folder):
+        save_model(folder / "model")
+        write_corpus(folder / "texts.jsonl")
+
+    folder = kept("subject", make)
+    return Subject(folder / "model", folder / "texts.jsonl", nursery)
 
 
 @pytest.fixture(scope="session")
-def undisturbed(subject, tmp_path_factory):
+def undisturbed(subject, kept):
     """The run of the subject to which nothing happened. Only to be read."""
-    return subject.analyse(tmp_path_factory.mktemp("undisturbed") / "run")
+    return hs.open_run(kept("undisturbed", subject.analyse))
 
 
 @pytest.fixture(scope="session")
-def undisturbed_with_nulls(subject, tmp_path_factory):
+def undisturbed_with_nulls(subject, kept):
     """The same with untrained models."""
-    return subject.analyse(tmp_path_factory.mktemp("with nulls") / "run", nulls=4)
+    return hs.open_run(kept("undisturbed-with-nulls", partial(subject.analyse, nulls=4)))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from typing import Any
 
 import headscope as hs
 from tests.compare.tiny_bert import TEXTS, tiny_bert, tokenizer_of_all
-from tests.faults.nursery import Child, Nursery
+from tests.nursery import Child, Ended, Nursery
 
 SCRIPT = """
 import sys, headscope as hs
@@ -24,14 +24,6 @@ except HeadscopeError as error:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Exit code and standard error of a process."""
-
-    code: int
-    err: str
-
-
-@dataclass(frozen=True, slots=True)
 class Subject:
     """A model and a corpus on disk, and how they are analysed."""
 
@@ -42,13 +34,11 @@ class Subject:
     def start(self, out: Path, *, before: str = "", report: bool = False, nulls: int = 0) -> Child:
         """The analysis as a process; `before` is code that is run first in it."""
         arguments = [self.model, self.corpus, out, "report" if report else "no report", nulls]
-        return self.nursery.start(before + SCRIPT, [str(argument) for argument in arguments])
+        return self.nursery.start(before + SCRIPT, arguments)
 
-    def run(self, out: Path, **options: Any) -> Said:
+    def run(self, out: Path, **options: Any) -> Ended:
         """How the analysis ended."""
-        process = self.start(out, **options)
-        err = process.wait()
-        return Said(process.code, err)
+        return self.start(out, **options).wait()
 
     def analyse(self, out: Path, **options: Any) -> hs.Run:
         """The run, finished by a process of its own."""

@@ -29,7 +29,8 @@ FIELDS = [
 
 
 def test_fuzzed_input_is_read_or_refused_in_one_line():
-    outcomes = list(fuzz(range(300)))
+    """10,000 of them in `make fuzz`."""
+    outcomes = list(fuzz(range(150)))
     assert [outcome.how for outcome in outcomes if outcome.failed] == []
     assert {outcome.how for outcome in outcomes} == {"read", "refused"}
 

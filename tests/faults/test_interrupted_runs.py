@@ -2,8 +2,6 @@
 
 import random
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 
 import headscope as hs
 from tests.demo_texts import QUICK, write_uneven_corpus
+from tests.nursery import Child
 
 SHARDS = 6
 SCRIPT = """
@@ -41,14 +40,20 @@ def corpus(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(corpus, tmp_path_factory):
-    return analyse(corpus, tmp_path_factory.mktemp("undisturbed") / "run")
+def analyse(nursery, corpus):
+    """Gives a run by a process of its own: equal bits are promised to those who start again."""
+
+    def run(out) -> hs.Run:
+        ended = nursery.run(SCRIPT, [corpus, out])
+        assert ended.code == 0, ended.err
+        return hs.open_run(out)
+
+    return run
 
 
-def analyse(corpus, out) -> hs.Run:
-    """The run, by a process of its own: equal bits are promised to those who start again."""
-    subprocess.run([sys.executable, "-c", SCRIPT, str(corpus), str(out)], check=True)
-    return hs.open_run(out)
+@pytest.fixture(scope="module")
+def undisturbed(analyse, tmp_path_factory):
+    return analyse(tmp_path_factory.mktemp("undisturbed") / "run")
 
 
 def assert_same_results(run: hs.Run, other: hs.Run) -> None:
@@ -58,14 +63,8 @@ def assert_same_results(run: hs.Run, other: hs.Run) -> None:
     assert run.rows().to_table().equals(other.rows().to_table())
 
 
-def start(corpus, out) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(corpus), str(out)], stderr=subprocess.DEVNULL
-    )
-
-
-def wait_for(process: subprocess.Popen, *, shards: int, out) -> None:
-    """Until the process has written so many shards, or ended."""
+def wait_for(process: Child, *, shards: int, out) -> None:
+    """Until the process has written this number of shards, or ended."""
     while process.poll() is None and len(list(out.glob("shards/*.json"))) < shards:
         time.sleep(0.002)
 
@@ -73,24 +72,24 @@ def wait_for(process: subprocess.Popen, *, shards: int, out) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_killed_run_that_is_started_again_equals_an_undisturbed_one(
-    corpus, undisturbed, tmp_path, seed
+    nursery, corpus, analyse, undisturbed, tmp_path, seed
 ):
     """The moments are random, within the time in which shards are being written."""
     chance = random.Random(seed)
     out = tmp_path / "run"
-    process = start(corpus, out)
+    process = nursery.start(SCRIPT, [corpus, out])
     wait_for(process, shards=chance.randrange(SHARDS), out=out)
     time.sleep(chance.random() * 0.1)
-    process.kill()
+    process.signal(signal.SIGKILL)
     process.wait()
-    assert_same_results(analyse(corpus, out), undisturbed)
+    assert_same_results(analyse(out), undisturbed)
 
 
 @pytest.mark.parametrize(
     "moment", ["shards/00002.json", pytest.param("results.nc", marks=pytest.mark.long)]
 )
 def test_dying_while_a_file_is_being_named_costs_no_more_than_its_shard(
-    corpus, undisturbed, tmp_path, moment
+    nursery, corpus, analyse, undisturbed, tmp_path, moment
 ):
     """Exactly between the temporary file and its final name: the worst moment there is."""
     out = tmp_path / "run"
@@ -103,45 +102,45 @@ def replace(self, target):
     return rename(self, target)
 pathlib.Path.replace = replace
 """
-    command = [sys.executable, "-c", dying + SCRIPT, str(corpus), str(out)]
-    assert subprocess.run(command).returncode == -signal.SIGKILL
+    assert nursery.run(dying + SCRIPT, [corpus, out]).code == -signal.SIGKILL
     assert not (out / moment).exists()
-    assert_same_results(analyse(corpus, out), undisturbed)
+    assert_same_results(analyse(out), undisturbed)
 
 
-def test_ctrl_c_says_how_to_go_on_and_going_on_gives_the_same(corpus, undisturbed, tmp_path):
+def test_ctrl_c_says_how_to_go_on_and_going_on_gives_the_same(
+    nursery, corpus, analyse, undisturbed, tmp_path
+):
     out = tmp_path / "run"
-    command = [sys.executable, "-c", COMMAND_LINE, str(corpus), str(out)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = nursery.start(COMMAND_LINE, [corpus, out])
     wait_for(process, shards=2, out=out)
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert error.count("\n") == 1
-    assert "run the same command again" in error
+    process.signal(signal.SIGINT)
+    ended = process.wait()
+    assert ended.code == 130
+    assert ended.err.count("\n") == 1
+    assert "run the same command again" in ended.err
     done = len(list(out.glob("shards/*.json")))
     assert 2 <= done < SHARDS
-    assert_same_results(analyse(corpus, out), undisturbed)
+    assert_same_results(analyse(out), undisturbed)
 
 
 @pytest.mark.long
-def test_a_damaged_shard_is_done_again(corpus, undisturbed, tmp_path):
-    run = analyse(corpus, tmp_path / "run")
+def test_a_damaged_shard_is_done_again(analyse, undisturbed, tmp_path):
+    run = analyse(tmp_path / "run")
     path = run.folder / "shards" / "00003.safetensors"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 4
     path.write_bytes(content)
-    assert_same_results(analyse(corpus, run.folder), undisturbed)
+    assert_same_results(analyse(run.folder), undisturbed)
     assert path.read_bytes() != content
 
 
 @pytest.mark.long
-def test_finished_shards_are_not_done_twice(corpus, undisturbed, tmp_path):
-    run = analyse(corpus, tmp_path / "run")
+def test_finished_shards_are_not_done_twice(analyse, undisturbed, tmp_path):
+    run = analyse(tmp_path / "run")
     (run.folder / "shards" / "00001.json").unlink()
     (run.folder / "results.nc").unlink()
     times = {p.name: p.stat().st_mtime_ns for p in (run.folder / "shards").glob("*.parquet")}
-    again = analyse(corpus, run.folder)
+    again = analyse(run.folder)
     changed = [
         name
         for name, time_ns in times.items()

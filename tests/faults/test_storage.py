@@ -101,14 +101,13 @@ def test_the_second_of_two_processes_is_refused(subject, undisturbed, tmp_path, 
     """Started together, so that both come to the folder at about the same time."""
     out = tmp_path / "run"
     both = [subject.start(out) for _ in range(2)]
-    said = [process.wait() for process in both]
-    codes = [process.code for process in both]
+    ended = [process.wait() for process in both]
     # One may have been so much later that it found a finished run.
-    assert codes.count(0) >= 1, said
-    for code, err in zip(codes, said, strict=True):
-        if code != 0:
-            assert "another process is writing" in err
-            assert err.count("\n") == 1
+    assert any(one.code == 0 for one in ended), ended
+    for one in ended:
+        if one.code != 0:
+            assert "another process is writing" in one.err
+            assert one.err.count("\n") == 1
     assert_same_results(hs.open_run(out), undisturbed)
 
 

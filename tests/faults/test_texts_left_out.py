@@ -1,8 +1,6 @@
 """Texts that cannot be measured: named, left out of every number, counted; the run goes on."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,8 +10,11 @@ import headscope as hs
 from headscope.errors import MeasurementError
 from headscope.models.loaded import LoadedModel
 from headscope.text.corpus import read_corpus
+from tests.cli.conftest import command
 from tests.compare.tiny_bert import TEXTS, loaded, tiny_bert
 from tests.demo_texts import QUICK
+
+__all__ = ["command"]  # a fixture
 
 POISON = "z"
 OPTIONS = {
@@ -107,14 +108,13 @@ def test_a_shard_of_bad_texts_alone_is_no_hindrance(without, tmp_path, capsys):
     run.claims()
 
 
-def test_info_and_analyze_count_the_texts_left_out(tmp_path, monkeypatch):
+def test_info_and_analyze_count_the_texts_left_out(command, tmp_path):
     corpus = write_corpus(tmp_path / "texts.jsonl", [*GOOD, BAD[1]])
     run = hs.analyze(poisoned(float("nan"), 0), corpus, out=tmp_path / "run", **OPTIONS)
-    command = [sys.executable, "-m", "headscope", "info", str(run.folder)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    told = command("info", run.folder).out
     assert "1 (1 not finite) texts" in told
     assert "document 'bad-1'" in told
-    told = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
+    told = command("info", run.folder, "--json").out
     assert json.loads(told)["left out"][0]["document"] == "bad-1"
 
 
@@ -163,12 +163,12 @@ def hungry() -> LoadedModel:
     return model
 
 
-def test_a_batch_too_large_for_memory_is_halved_and_a_text_too_large_left_out(without, tmp_path):
+def test_a_batch_too_large_for_memory_is_halved_and_a_text_too_large_left_out(nursery, tmp_path):
     """Memory is really limited, and allocations really fail."""
     long = {"id": "long", "text": " ".join(TEXTS)}
     corpus = write_corpus(tmp_path / "texts.jsonl", [*GOOD[:4], long, *GOOD[4:]])
-    command = [sys.executable, "-c", SHORT_OF_MEMORY, str(corpus), str(tmp_path)]
-    subprocess.run(command, check=True)
+    ended = nursery.run(SHORT_OF_MEMORY, [corpus, tmp_path])
+    assert ended.code == 0, ended.err
     run = hs.open_run(tmp_path / "run")
     (left_out,) = run.left_out
     assert (left_out.document, left_out.kind, left_out.text) == ("long", "memory", 4)

@@ -6,9 +6,8 @@ import ipaddress
 import json
 import signal
 import socket
-import subprocess
-import sys
 import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -28,6 +27,14 @@ from headscope.serve.server import HOST, MOST_CONNECTIONS, _listen, local_models
 from tests.browser import open_page
 
 TEXT = "The cat sat on the mat. The dog saw the cat, and the cat ran away!"
+SERVE = """
+import signal, sys
+from headscope.cli import main
+# As in a terminal: what a shell starts in the background has Ctrl-C switched off.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv = ["headscope", "serve", "--port", "0"]
+main()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -172,19 +179,21 @@ def test_200_requests_at_once_all_get_an_answer(queue):
         assert one(None) == 200, "and it goes on"
 
 
-def test_connections_beyond_the_limit_are_told_that_it_is_busy():
+def test_connections_beyond_the_limit_are_told_that_it_is_busy(nursery):
     """By the command itself, which sets the limit."""
-    command = [sys.executable, "-m", "headscope", "serve", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        address = process.stdout.readline().split()[1]
-        port = int(address.rstrip("/").rsplit(":", 1)[1])
-        with ExitStack() as idle:
-            for _ in range(MOST_CONNECTIONS):
-                idle.enter_context(socket.create_connection((HOST, port)))
-            assert httpx2.get(address, timeout=60).status_code == 503
-        assert any(httpx2.get(address, timeout=60).status_code == 200 for _ in range(100))
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 0
+    process = nursery.start(SERVE, [])
+    said = process.said / "out"
+    while "\n" not in said.read_text() and process.poll() is None:
+        time.sleep(0.02)
+    address = said.read_text().split()[1]
+    port = int(address.rstrip("/").rsplit(":", 1)[1])
+    with ExitStack() as idle:
+        for _ in range(MOST_CONNECTIONS):
+            idle.enter_context(socket.create_connection((HOST, port)))
+        assert httpx2.get(address, timeout=60).status_code == 503
+    assert any(httpx2.get(address, timeout=60).status_code == 200 for _ in range(100))
+    process.signal(signal.SIGINT)
+    assert process.wait().code == 0
 
 
 def test_one_model_at_a_time_is_in_memory(monkeypatch, demo_model):

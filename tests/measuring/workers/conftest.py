@@ -2,15 +2,22 @@
 
 import pytest
 
-from tests.measuring.workers.subject import Workload
+import headscope as hs
+from tests.measuring.workers.subject import SCRIPT, Workload
 
 
 @pytest.fixture(scope="session")
-def workload(tmp_path_factory) -> Workload:
-    return Workload.make(tmp_path_factory.mktemp("workload"))
+def workload(kept) -> Workload:
+    folder = kept("workload", Workload.make)
+    return Workload(folder / "model", folder / "texts.jsonl")
 
 
 @pytest.fixture(scope="session")
-def single(workload, tmp_path_factory):
+def single(workload, nursery, kept):
     """Only to be read."""
-    return workload.analyse_apart(tmp_path_factory.mktemp("single") / "run", threads=1)
+
+    def analyse(out):
+        ended = nursery.run(SCRIPT, workload.arguments(out, threads=1))
+        assert ended.code == 0, ended.err
+
+    return hs.open_run(kept("single", analyse))

@@ -39,14 +39,14 @@ class Workload:
     model: Path
     corpus: Path
 
-    @classmethod
-    def make(cls, folder: Path) -> "Workload":
+    @staticmethod
+    def make(folder: Path) -> None:
+        """Write both into a folder."""
         model, corpus = folder / "model", folder / "texts.jsonl"
         tiny_bert().save_pretrained(model)
         tokenizer_of_all().save_pretrained(model)
         texts = [TEXTS[place % len(TEXTS)] for place in range(2 * SHARDS)]
         corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-        return cls(model, corpus)
 
     def analyse(self, out: Path, harm: Callable[[Path], None] | None = None, **options) -> hs.Run:
         """The run, finished here; `harm` is done meanwhile, in a thread, to the run in `out`."""
@@ -54,11 +54,14 @@ class Workload:
             threading.Thread(target=harm, args=[out], daemon=True).start()
         return hs.analyze(self.model, self.corpus, out=out, **SETTINGS | options)
 
+    def arguments(self, out: Path, **options) -> list[str]:
+        """What the script is told."""
+        return [str(self.model), str(self.corpus), str(out), json.dumps(SETTINGS | options)]
+
     def start(self, out: Path, *, cores: int = 1, **options) -> subprocess.Popen:
         """The analysis as a process of its own, on so many cores."""
-        arguments = [str(self.model), str(self.corpus), str(out), json.dumps(SETTINGS | options)]
         return subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, *arguments],
+            [sys.executable, "-c", SCRIPT, *self.arguments(out, **options)],
             stderr=subprocess.PIPE,
             text=True,
             env=os.environ | {"OMP_NUM_THREADS": str(cores)},

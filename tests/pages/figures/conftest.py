@@ -1,25 +1,17 @@
 """A small real run, and what its figures are drawn from."""
 
+from dataclasses import replace
+
 import pytest
 
-import headscope
 from headscope.pages.figures import FIGURES, StackFindings, draw_figure
 from headscope.pages.figures.source import Source
 
 
 @pytest.fixture(scope="session")
-def small_run(demo_model, tmp_path_factory):
-    """24 texts of the demo corpus. Only to be read."""
-    return headscope.analyze(
-        demo_model,
-        "demo",
-        texts=24,
-        window=64,
-        out=tmp_path_factory.mktemp("figures") / "run",
-        nulls=0,
-        report=False,
-        progress=False,
-    )
+def small_run(kept_run):
+    """24 windows of the demo corpus. Only to be read."""
+    return kept_run("figures", texts=24, window=64, nulls=0, report=False)
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +27,13 @@ def source(small_run):
 @pytest.fixture(scope="session")
 def findings(small_run, results, source):
     return StackFindings(results, source, small_run.roles)
+
+
+@pytest.fixture(scope="session")
+def few(findings):
+    """Three layers of four heads: quick to draw."""
+    results = findings.results.isel(layer=range(3), head=range(4))
+    return replace(findings, results=results, roles=findings.roles.query("layer <= 3 & head <= 4"))
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-import headscope
 from headscope.errors import SettingsError
 from headscope.pages.figures import FIGURES, NothingToDraw, StackFindings, draw_figure
 from headscope.pages.figures.source import Source
@@ -53,27 +52,17 @@ def test_no_words_leave_the_page(name, drawn):
 
 
 @pytest.mark.parametrize("name", FIGURES.names)
-def test_equal_results_give_equal_svg_with_text_as_text(name, drawn, findings):
-    one = figure_bytes(draw_figure(name, findings), "svg")
-    assert one == figure_bytes(drawn[name], "svg")
+def test_equal_results_give_equal_svg_with_text_as_text(name, few):
+    one, other = (figure_bytes(draw_figure(name, few), "svg") for _ in range(2))
+    assert one == other
     assert b"24 windows of up to 64 tokens" in one
 
 
 @pytest.fixture(scope="module")
-def least(demo_model, tmp_path_factory):
-    """One head of one layer on one text."""
-    run = headscope.analyze(
-        demo_model,
-        "demo",
-        texts=1,
-        window=32,
-        layers=[3],
-        out=tmp_path_factory.mktemp("one") / "run",
-        nulls=0,
-        permutations=0,
-        report=False,
-        progress=False,
-    )
+def least(kept_run):
+    """One head of one layer on one window."""
+    asked = {"texts": 1, "window": 32, "layers": [3], "nulls": 0, "permutations": 0}
+    run = kept_run("one-window", report=False, **asked)
     results = run.stacks["encoder"].isel(head=[0])
     return StackFindings(results, Source.of(run.manifest, "encoder"), run.roles.query("head == 1"))
 
@@ -86,24 +75,24 @@ def test_one_head_on_one_text_can_be_drawn(name, least):
 
 
 @pytest.mark.parametrize("name", FIGURES.names)
-def test_a_layer_with_fewer_heads_than_the_widest_can_be_drawn(name, findings):
-    last = findings.results["head"] == findings.results["head"].max()
-    absent = last & (findings.results["layer"] == 2)
-    results = findings.results.copy()
+def test_a_layer_with_fewer_heads_than_the_widest_can_be_drawn(name, few):
+    last = few.results["head"] == few.results["head"].max()
+    absent = last & (few.results["layer"] == 2)
+    results = few.results.copy()
     for variable in results.data_vars:
         if {"layer", "head"} <= set(results[variable].dims):
             measured = str(variable).startswith("total_") or variable.endswith(
                 ("_sum", "_histogram", "_kinds", "_permuted", "_rule", "_threshold")
             )
             results[variable] = results[variable].where(~absent, 0 if measured else np.nan)
-    draw_figure(name, replace(findings, results=results))
+    draw_figure(name, replace(few, results=results))
 
 
 @pytest.mark.parametrize("name", ["thresholds", "layers"])
-def test_cross_attention_without_a_mask_can_be_drawn(name, findings):
-    masks = [v for v in findings.results.data_vars if "mask_" in str(v)]
-    results = findings.results.assign({v: findings.results[v] * np.nan for v in masks})
-    draw_figure(name, replace(findings, results=results))
+def test_cross_attention_without_a_mask_can_be_drawn(name, few):
+    masks = [v for v in few.results.data_vars if "mask_" in str(v)]
+    results = few.results.assign({v: few.results[v] * np.nan for v in masks})
+    draw_figure(name, replace(few, results=results))
 
 
 def test_an_unknown_name_is_refused_with_the_names_there_are(findings):

@@ -1,6 +1,7 @@
 """Figures as files."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -8,13 +9,15 @@ import pytest
 
 from headscope.errors import SettingsError
 from headscope.pages.figures.write import write_figures
+from headscope.run import open_run
 
 
-def test_figures_are_written_in_all_formats_into_the_run(small_run):
-    written = small_run.figures(only=["separators", "roles"])
+def test_figures_are_written_in_all_formats_into_the_run(small_run, tmp_path):
+    run = open_run(shutil.copytree(small_run.folder, tmp_path / "run"))
+    written = run.figures(only=["separators", "roles"])
     assert written.left_out == {}
     starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
-    folder = small_run.folder / "figures"
+    folder = run.folder / "figures"
     assert {path.name for path in folder.iterdir()} == {path.name for path in written.files}
     assert {path.name for path in written.files} == {
         f"{name}.{kind}" for name in ("separators", "roles") for kind in starts

@@ -1,7 +1,8 @@
 """Processes that start at once: forked from one that has imported all they need.
 
-Importing takes longer than the runs that faults are injected into. To the system a forked process
-is a process like any other: it is killed, runs out of disk and loses its locks like any other.
+Importing torch and transformers takes longer than most of what tests run in a process of its own.
+To the system a forked process is a process like any other: it is killed, runs out of disk and loses
+its locks like any other.
 """
 
 import json
@@ -12,22 +13,35 @@ import tempfile
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+FRESH = """
+import sys
+for name in [name for name in sys.modules if name.partition(".")[0] == "headscope"]:
+    del sys.modules[name]
+"""
+"""Code that makes a process forget headscope, so that it is imported again."""
 
 
 class Nursery:
     """Starts processes that run some code with some arguments."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-m", "tests.faults.nursery"]
-        self._mother = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        self._mother: subprocess.Popen[str] | None = None
 
-    def start(self, code: str, arguments: list[str]) -> "Child":
+    def start(self, code: str, arguments: list[object], *, cwd: Path = ROOT) -> "Child":
         """A process that begins to run the code."""
-        said = Path(tempfile.mkstemp(prefix="said-")[1])
-        pid = self._ask({"code": code, "arguments": arguments, "said": str(said)})
+        said = Path(tempfile.mkdtemp(prefix="said-"))
+        for name in ("out", "err"):
+            (said / name).touch()
+        question = {"code": code, "arguments": [str(argument) for argument in arguments]}
+        pid = self._ask(question | {"said": str(said), "cwd": str(cwd)})
         return Child(self, pid, said)
+
+    def run(self, code: str, arguments: list[object], *, cwd: Path = ROOT) -> "Ended":
+        """How a process ended that ran the code."""
+        return self.start(code, arguments, cwd=cwd).wait()
 
     def state(self, pid: int, *, wait: bool) -> int | None:
         """The exit code of a process, negative for a signal; None while it runs."""
@@ -35,16 +49,30 @@ class Nursery:
 
     def close(self) -> None:
         """End it; its children have ended before."""
-        self._mother.communicate()
+        if self._mother:
+            self._mother.communicate()
 
-    def _ask(self, question: dict[str, object]) -> int | None:
+    def _ask(self, question: dict[str, object]) -> Any:
+        if self._mother is None:
+            command = [sys.executable, "-m", "tests.nursery"]
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            self._mother = subprocess.Popen(command, cwd=ROOT, text=True, **pipes)
         print(json.dumps(question), file=self._mother.stdin, flush=True)
         return json.loads(self._mother.stdout.readline())
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Exit code, negative for a signal, and both streams of a process."""
+
+    code: int
+    out: str
+    err: str
+
+
 @dataclass(slots=True)
 class Child:
-    """A process, with what it says on standard error."""
+    """A process that was started."""
 
     nursery: Nursery
     pid: int
@@ -57,11 +85,11 @@ class Child:
             self.code = self.nursery.state(self.pid, wait=False)
         return self.code
 
-    def wait(self) -> str:
-        """What it said, once it has ended."""
+    def wait(self) -> Ended:
+        """How it ended, once it has."""
         if self.code is None:
             self.code = self.nursery.state(self.pid, wait=True)
-        return self.said.read_text()
+        return Ended(self.code, *((self.said / name).read_text() for name in ("out", "err")))
 
     def signal(self, number: int) -> None:
         """Send a signal, unless the process has ended."""
@@ -73,7 +101,10 @@ def mother() -> None:
     """Fork on request. Nothing is computed here: threads would not survive into the children."""
     import headscope.analyze
     import headscope.kernels.cpu.fused  # noqa: F401  what a run imports late
+    from headscope.kernels.cpu.compile_ahead import Part
+    from headscope.kernels.cpu.jit.warm_up import compile_part
 
+    compile_part(Part.TEXTS)  # by calling it: children have the code in memory
     ended: dict[int, int] = {}
     for line in sys.stdin:
         question = json.loads(line)
@@ -91,10 +122,11 @@ def mother() -> None:
         print(json.dumps(answer), flush=True)
 
 
-def _live(code: str, arguments: list[str], said: str) -> None:
-    file = os.open(said, os.O_WRONLY | os.O_APPEND)
-    os.dup2(file, 2)
-    os.dup2(2, 1)
+def _live(code: str, arguments: list[str], said: str, cwd: str) -> None:
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for stream, name in enumerate(("out", "err"), start=1):
+        os.dup2(os.open(Path(said) / name, os.O_WRONLY | os.O_APPEND), stream)
+    os.chdir(cwd)
     sys.argv = ["-c", *arguments]
     exit_code = 0
     try:
@@ -104,6 +136,7 @@ def _live(code: str, arguments: list[str], said: str) -> None:
     except BaseException:
         traceback.print_exc()
         exit_code = 1
+    sys.stdout.flush()
     sys.stderr.flush()
     os._exit(exit_code)
 
