@@ -9,9 +9,9 @@ import headscope as hs
 from headscope.errors import CorpusError, SettingsError
 from headscope.findings.claims import CLAIMS, Claim
 from headscope.findings.claims.claim import Finding
+from headscope.findings.findings_table import finding_columns, finding_rows
 from headscope.findings.resampling.bootstrap import Interval
 from headscope.findings.roles import ROLES, Role, Trait
-from headscope.findings.findings_table import finding_columns, finding_rows
 from headscope.measures import MEASURES, Measure
 from headscope.pages.figures import FIGURES, RunFigure
 from headscope.system.registry import Registry
