@@ -2,8 +2,9 @@
 # make test    set up, run the tests
 # make test-oldest   the tests of all families with the oldest transformers that is allowed
 # make test-faults   kills, full disks, damaged files: all of them (up to an hour)
-# make fuzz    10,000 spoilt corpora and runs
+# make fuzz    10,000 damaged corpora and runs
 # make check   set up, run what CI checks before the tests: format, lint, types, layers
+# make pages   set up, write the parts of the docs that come from the code
 # make bench   set up, measure speed and memory (hours)
 
 PYTHON ?= python3
@@ -17,15 +18,15 @@ JOBS ?= $(shell nproc)
 # The lower end of the range of transformers in pyproject.toml; the pin is its upper end.
 OLDEST := 5.6.0
 
-# nnsight and TransformerLens are measured where they are installed: give an environment with VENV=.
-# Models that do not come with headscope are measured where they lie in a folder of their names.
+# nnsight and TransformerLens are measured if they are installed: name an environment with VENV=.
+# Models that do not come with headscope are measured if they are in this folder, by their names.
 MODELS ?= .cache/models
 RATIO  := $(BIN)/python benchmarks/forward_ratio.py --markdown --models $(MODELS)
 
-# Texts of uneven lengths: EWT dev, where it lies beside the repository.
+# Windows of uneven lengths: EWT dev, if it is beside the repository.
 PARAGRAPHS ?= ../shared/corpora/ewt-dev.conllu.gz
 
-.PHONY: demo test test-oldest test-faults fuzz check bench clean
+.PHONY: demo test test-oldest test-faults fuzz check pages bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/headscope analyze --nulls 30
@@ -51,6 +52,9 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+pages: $(VENV)/.dev
+	$(BIN)/python -m tools.write_pages
 
 bench: $(VENV)/.dev
 	$(RATIO) demo bert12

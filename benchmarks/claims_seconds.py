@@ -1,4 +1,4 @@
-"""How long the verdicts on a finished run take, reading it included.
+"""How long do the verdicts on a finished run take, reading it included?
 
 python benchmarks/claims_seconds.py RUN [--repeats 3]
 """
@@ -21,7 +21,7 @@ def main() -> None:
         wall, cpu = time.perf_counter() - start, time.process_time() - computed
         heads = sum(site.heads for site in run.manifest.model.sites)
         print(
-            f"{run.manifest.corpus.windows} texts x {heads} heads: {len(verdicts)} verdicts in "
+            f"{run.manifest.corpus.windows} windows x {heads} heads: {len(verdicts)} verdicts in "
             f"{wall:.1f} s ({cpu:.1f} s of CPU)"
         )
 

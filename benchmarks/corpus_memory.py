@@ -1,10 +1,10 @@
-"""Peak memory and disk of a run by the number of texts: it should not grow with the corpus.
+"""Does the memory of a run grow with its corpus? And how large is the run folder?
 
     python benchmarks/corpus_memory.py [--texts 100 1000 20000]
 
 A random BERT of 12 x 12 heads, small in width, reads windows of 128 tokens made of the sentences of
-the demo corpus in random order; everything on, no untrained models, no report. Each figure is of a
-process of its own, and of the whole process, libraries included.
+the demo corpus in random order; everything on, no untrained models, no report. Each figure is the
+peak of a process of its own, libraries included.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def write_model(folder: Path) -> None:
 
 
 def write_corpus(file: Path, windows: int) -> None:
-    """More than enough documents for so many windows, of shuffled sentences."""
+    """More than enough documents for this number of windows, of sentences in random order."""
     chance = random.Random(0)
     text = " ".join(document.text.replace("\n", " ") for document in read_demo())
     sentences = [sentence.strip() for sentence in text.split(". ") if sentence.strip()]
@@ -47,7 +47,7 @@ def write_corpus(file: Path, windows: int) -> None:
 
 
 def analyze(model: Path, corpus: Path, windows: int, out: Path) -> tuple[float, float]:
-    """Peak memory in MB, and seconds."""
+    """Peak memory in MB, and seconds, of one run."""
     command = [sys.executable, "-m", "headscope", "analyze", "--quiet", "--no-report"]
     command += ["--nulls", "0", "--model", str(model), "--corpus", str(corpus)]
     command += ["--texts", str(windows), "--window", str(TOKENS), "--out", str(out)]

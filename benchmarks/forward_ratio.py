@@ -1,16 +1,16 @@
-"""What analysing costs against a plain forward pass of the same model over the same batches.
+"""How much does analysing cost, against a plain forward pass of the same model and batches?
+
+    python benchmarks/forward_ratio.py [--repeats 7] [--texts 64] [--tokens 128 ...]
+        [--corpus demo] [--ways minimal torch ...] [--ours] [--markdown] [NAME ...]
 
 Each way has a process of its own, with one copy of the model and the libraries that it needs: bare
 forward (sdpa attention, inference mode), headscope with everything on, headscope's minimal
 analysis, the same analysis by hand in torch and in NumPy, and through nnsight and TransformerLens
-where they are installed. All of these are given the texts as tokens; a whole run of headscope also
+where they are installed. All of these get the windows as tokens; a whole run of headscope also
 cuts them out of the corpus and writes the run folder. Processes take turns, one at a time, round by
-round; printed is the median of the ratios to the bare run of the same round, so that a machine that
-slows down in between favours no side, and the most memory that each process took. The results that
-a run adds up at its end, whatever the number of texts, are not in its ratio but printed as seconds.
-
-    python benchmarks/forward_ratio.py [--repeats 7] [--texts 64] [--tokens 128 ...]
-        [--corpus demo] [--ways minimal torch ...] [--ours] [--markdown] [NAME ...]
+round. Printed are the median of the ratios to the bare run of the same round, so that a machine
+that slows down in between favours no side, and the peak memory of each process. What a run adds up
+once at its end, whatever the number of windows, is not in its ratio but printed in seconds.
 """
 
 import argparse
@@ -19,23 +19,23 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from configurations import BARE, CONFIGURATIONS, WAYS, Configuration
-from ratio_tables import Measured, Sizes, markdown
-from worker import Worker, WorkerFailed
+from common.configurations import BARE, CONFIGURATIONS, WAYS, Configuration
+from common.ratio_tables import Measured, Sizes, markdown
+from common.worker import Worker, WorkerFailed
 
 PAUSE_S = 0.5
-"""Between turns. Threads of OpenMP wait for more work by spinning, for up to 200 ms after they were
-last used: without a pause they would take a core from the process whose turn is next."""
+"""Between turns. OpenMP threads spin for up to 200 ms after their last work: without a pause they
+would take a core from the process whose turn is next."""
 
 
 class NotMeasured(Exception):
-    """In one line, why there is nothing to compare with."""
+    """Why there is nothing to compare with, in one line."""
 
 
 def measure(
     configuration: Configuration, ways: list[str], args: argparse.Namespace, tokens: int
 ) -> Measured:
-    """All ways in turns; one that fails is left out of the turns that follow."""
+    """All ways in turns; one that fails is left out of later turns."""
     texts = args.texts or configuration.texts
     options = ["--models", str(args.models), "--tokens", str(tokens), "--texts", str(texts)]
     options += ["--corpus", args.corpus]
@@ -66,7 +66,7 @@ def measure(
 
 
 def take_turns(workers: dict[str, Worker], made: Measured) -> None:
-    """One round. A worker that fails is taken out, with its figures."""
+    """One round. A worker that fails is removed, with its figures."""
     for way, worker in list(workers.items()):
         time.sleep(PAUSE_S)
         try:
@@ -104,11 +104,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=[*CONFIGURATIONS], metavar="NAME")
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--texts", type=int, help="64 if not given, of SmolLM2 4")
+    parser.add_argument("--texts", type=int, help="windows; 64 if not given, for SmolLM2 4")
     parser.add_argument(
-        "--tokens", type=int, nargs="+", help="lengths of texts, if not the usual one"
+        "--tokens", type=int, nargs="+", help="lengths of windows, if not the usual one"
     )
-    parser.add_argument("--corpus", default="demo", help="where the texts are from")
+    parser.add_argument("--corpus", default="demo", help="where the windows are from")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=[*WAYS])
     parser.add_argument("--ours", action="store_true", help="leave out how others would do it")
     parser.add_argument("--markdown", action="store_true", help="at the end, rows for README.md")

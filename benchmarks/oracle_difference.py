@@ -1,14 +1,12 @@
-"""How far the compiled kernels are from the oracle on the models and lengths of the benchmark.
-
-Every layer of every configuration is measured twice from the very same head outputs: by the
-compiled kernels, and by the vectorised ones in torch. Printed is, over all statistics, the largest
-norm of the difference relative to the norm of the oracle's.
+"""How far are the compiled kernels from the oracle, on the models and lengths of the benchmarks?
 
     python benchmarks/oracle_difference.py [--texts 4] [--tokens 128 ...] [--every 1] [NAME ...]
 
-Each with everything on, and minimal, which finds the pairs of long texts in another way.
-
-The oracle takes long over long texts: `--every 10` measures every tenth layer alone.
+Every layer of every configuration is measured twice from the same head outputs: by the compiled
+kernels, and by the vectorised ones in torch. Printed is, over all statistics, the largest norm of
+the difference relative to the norm of the oracle's: with everything on, and minimal, which finds
+the pairs of long windows in another way. The oracle is slow on long windows: `--every 10` measures
+only every tenth layer.
 """
 
 import argparse
@@ -17,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from configurations import CONFIGURATIONS
-from model_and_texts import tapped_model, windows_of
 from torch import Tensor
 
+from common.configurations import CONFIGURATIONS
+from common.models_and_windows import tapped_model, windows_of
 from headscope.kernels.cpu.fused import fused_statistics
 from headscope.kernels.statistics import LayerStatistics
 from headscope.kernels.vectorised import vectorised_statistics
@@ -39,7 +37,7 @@ def named(statistics: LayerStatistics) -> Iterator[tuple[str, Tensor]]:
 
 
 def difference(ours: Tensor, theirs: Tensor) -> float:
-    """Of the two, relative; NaN on both sides is no difference."""
+    """The norm of the difference, relative to theirs; NaN on both sides is no difference."""
     ours, theirs = ours.double().nan_to_num(), theirs.double().nan_to_num()
     return float((ours - theirs).norm() / theirs.norm().clamp_min(1e-30))
 
@@ -73,7 +71,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=["demo", "base"], metavar="NAME")
     parser.add_argument("--texts", type=int, default=4)
     parser.add_argument("--tokens", type=int, nargs="+", help="lengths, if not the usual one")
-    parser.add_argument("--every", type=int, default=1, help="measure every so many layers")
+    parser.add_argument("--every", type=int, default=1, help="measure every Nth layer")
     parser.add_argument("--models", type=Path, default=Path(".cache/models"))
     args = parser.parse_args()
     for name in args.names:
@@ -85,7 +83,7 @@ def main() -> None:
             settings = Settings(window_tokens=tokens, minimal=minimal)
             found = largest_differences(model, windows, settings, args.every)
             print(
-                f"{name}, {'minimal' if minimal else 'everything'}: {len(windows)} texts of "
+                f"{name}, {'minimal' if minimal else 'everything'}: {len(windows)} windows of "
                 f"{tokens} tokens, {len(found)} statistics"
             )
             for statistic in sorted(found, key=found.__getitem__, reverse=True)[:3]:

@@ -1,10 +1,10 @@
-"""Memory that analysing a text takes, beside that of a plain forward pass, by the text's length.
+"""How much memory does analysing one window take, by its length, beside a plain forward pass?
 
     python benchmarks/peak_memory.py [--model PATH] [--tokens 1024 2048 4096]
 
-Each figure is of a process of its own: model loaded, a short text gone through it, so that code
-is in memory; then the peak while one text is read, above what there was before.
-The column behind it is the peak of the whole process.
+Each figure is of a process of its own: the model is loaded and reads a short window, so that code
+is in memory; then comes the peak while one window is read, above what was used before, and the
+peak of the whole process.
 """
 
 import argparse
@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from process_memory import memory
 from transformers import AutoModel, AutoTokenizer
 
+from common.process_memory import memory
 from headscope.measuring.shard import measure_windows
 from headscope.models.load import load_model
 from headscope.models.source import find_model
@@ -42,7 +42,7 @@ def read_bare(path: Path, tokens: int) -> None:
 
 
 def read_with_headscope(path: Path, tokens: int, *, minimal: bool) -> None:
-    """The analysis of one text."""
+    """The analysis of one window."""
     model = load_model(path)
 
     def read(length: int) -> None:
@@ -60,10 +60,10 @@ def read_with_headscope(path: Path, tokens: int, *, minimal: bool) -> None:
 
 
 def measure(read: Callable[[int], None], tokens: int) -> None:
-    """Print by how much the peak of memory lies above what was taken before, and the peak."""
+    """Print how far the peak of memory is above what was used before, and the peak."""
     read(WARM_UP_TOKENS)
     before = memory("VmRSS")
-    # Linux then counts the peak anew.
+    # Linux then starts counting the peak again.
     Path("/proc/self/clear_refs").write_text("5")
     read(tokens)
     print(f"{memory('VmHWM') - before:.0f} {memory('VmHWM'):.0f}")

@@ -1,8 +1,8 @@
-"""How good segments are on documents that the shipped weights were not learned from.
+"""How good are segments of documents that the shipped weights were not learned from?
 
     python benchmarks/segment_quality.py EWT-TRAIN.conllu.gz SOTU.jsonl.gz [--topic-texts 20]
 
-Every fifth document of each corpus was left out of training (recipes/fit_demo_segmenter.py); these
+Every fifth document of each corpus was left out of training (tools/fit_demo_segmenter.py); these
 are measured here. Sentences: the table of `segment-eval`, for all and for the better edited genres.
 Topics: passages of different documents (Choi 2000), of one corpus and of edited prose of several,
 and real documents with sections of their own, where the question is whether cutting is any better
@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 import headscope as hs
-from headscope.segment.evaluation.metrics import boundaries_at, pk
-from headscope.segment.evaluation.sentences import evaluate_sentences
-from headscope.segment.evaluation.topics import (
-    Concatenated,
+from headscope.segment.evaluation.evaluate_sentences import evaluate_sentences
+from headscope.segment.evaluation.evaluate_topics import (
+    ConcatenatedText,
     concatenate_passages,
     evaluate_topics,
 )
+from headscope.segment.metrics import boundaries_at, pk
 from headscope.text.corpus import read_corpus
 from headscope.text.document import Document
 from headscope.text.readers.columns import Columns
@@ -33,7 +33,7 @@ PASSAGES = ((3, 5), (6, 8), (9, 11), (3, 11), (5, 15))
 SHOWN = ["headscope", "headscope (n)", "C99", "C99 (n)", "TextTiling", "even", "random", "none"]
 
 
-def by_paragraph(document: Document) -> Concatenated:
+def by_paragraph(document: Document) -> ConcatenatedText:
     """The sentences of a document, and those with which its paragraphs begin."""
     spans = sentence_spans(document)
     sentences = [document.text[start:end].strip() for start, end in spans]
@@ -41,10 +41,12 @@ def by_paragraph(document: Document) -> Concatenated:
         document.text[start + len(document.text[start:end].rstrip()) : next_start]
         for (start, end), (next_start, _) in pairwise(spans)
     ]
-    return Concatenated(sentences, [place for place, gap in enumerate(gaps, 1) if "\n\n" in gap])
+    return ConcatenatedText(
+        sentences, [place for place, gap in enumerate(gaps, 1) if "\n\n" in gap]
+    )
 
 
-def by_page(pages: Sequence[Document], together: int = 10) -> list[Concatenated]:
+def by_page(pages: Sequence[Document], together: int = 10) -> list[ConcatenatedText]:
     """Neighbouring pages of one manual as one document, with a section each."""
     sections = [[p.text[start:end].strip() for start, end in sentence_spans(p)] for p in pages]
     sections = [sentences for sentences in sections if 3 <= len(sentences) <= 40]
@@ -52,17 +54,19 @@ def by_page(pages: Sequence[Document], together: int = 10) -> list[Concatenated]
     for first in range(0, len(sections) - together + 1, together):
         group = sections[first : first + together]
         starts = list(accumulate(map(len, group[:-1])))
-        made.append(Concatenated([sentence for section in group for sentence in section], starts))
+        made.append(
+            ConcatenatedText([sentence for section in group for sentence in section], starts)
+        )
     return made
 
 
-def evenly(documents: Sequence[Document], number: int) -> list[Document]:
-    """So many of the documents that have sentences for a passage, from first to last."""
+def evenly(documents: Sequence[Document], n: int) -> list[Document]:
+    """N of the documents that are long enough for a passage, evenly spread."""
     long_enough = [d for d in documents if len(sentence_spans(d)) >= PASSAGES[-1][1]]
-    return long_enough[:: len(long_enough) // number][:number]
+    return long_enough[:: len(long_enough) // n][:n]
 
 
-def by_heading(document: Document) -> Concatenated:
+def by_heading(document: Document) -> ConcatenatedText:
     """The sentences of an address, headings in capitals taken out, and those that follow one."""
     kept: list[str] = []
     starts: list[int] = []
@@ -74,11 +78,11 @@ def by_heading(document: Document) -> Concatenated:
                 starts.append(len(kept))
         else:
             kept.append(sentence)
-    return Concatenated(kept, starts)
+    return ConcatenatedText(kept, starts)
 
 
-def pk_less_none(segmenter: hs.Segmenter, texts: Sequence[Concatenated]) -> str:
-    """Pk with the number unknown, and how much less it is than that of no cut, with intervals.
+def pk_minus_none(segmenter: hs.Segmenter, texts: Sequence[ConcatenatedText]) -> str:
+    """Pk with the number unknown, and that minus the Pk of no cut, with intervals.
 
     95 % intervals by resampling texts. They share documents, so these are a little too narrow.
     """
@@ -93,7 +97,7 @@ def pk_less_none(segmenter: hs.Segmenter, texts: Sequence[Concatenated]) -> str:
     means = scores.mean(0)
     return "; ".join(
         f"{name} {means[i]:.3f} ({low[i]:.3f} to {high[i]:.3f})"
-        for i, name in enumerate(("headscope", "less none"))
+        for i, name in enumerate(("headscope", "minus none"))
     )
 
 
@@ -133,7 +137,7 @@ def main() -> None:
             rows[f"{shortest}-{longest}"] = table["pk"]
             rows[f"segments {shortest}-{longest}"] = table["segments"]
         show(f"Pk, 10 passages of {name}, {args.topic_texts} texts", pd.DataFrame(rows).loc[SHOWN])
-        print(pk_less_none(segmenter, together), flush=True)
+        print(pk_minus_none(segmenter, together), flush=True)
     paragraphs = [by_paragraph(document) for document in web]
     headings = [by_heading(speech) for speech in read_corpus([args.speeches], Columns(id="id"))]
     for name, sections in (
@@ -144,7 +148,7 @@ def main() -> None:
         long_enough = [one for one in sections if len(one.starts) > 2 and len(one.sentences) > 15]
         table = evaluate_topics(segmenter, long_enough).set_index("method")
         show(f"Pk, {len(long_enough)} real documents: {name}", table.loc[SHOWN])
-        print(pk_less_none(segmenter, long_enough), flush=True)
+        print(pk_minus_none(segmenter, long_enough), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""How fast texts are segmented, and that memory does not grow with the file.
+"""How fast are texts segmented, and does memory grow with the file?
 
     python benchmarks/segment_speed.py [--characters 300000] [--megabytes 10]
 
 Speed: the demo corpus, with punctuation and without, into sentences and into topics, and the rules
-of nupunkt beside it. The time of the clock and that of the processor are both shown: where others
-compute too, only the second tells. Memory: so many megabytes through `Segmenter.stream`, with the
-peak of the process after each.
+of nupunkt beside it. Both wall-clock and processor time are shown: on a shared machine only the
+second means anything. Memory: some megabytes through `Segmenter.stream`, with the peak of the
+process after each.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""How long a run takes on many workers, simulated: the real hand-out of shards, workers of chance.
-
-Each worker has a speed of its own (some are stragglers), each shard a duration of its own, workers
-die and are replaced, and the process that hands out shards can hear of one thing at a time. Before
-it come the windows, which one process cuts; after it the reduction, which adds the shards up one
-after the other. All costs are arguments, so that they can be those that were measured; the defaults
-are those of docs/scale.md.
+"""How long would a run take on many workers? A simulation with the real dispatch of shards.
 
     python benchmarks/simulate_scale.py [--text-s 0.2] [--stragglers 0.02] [--days-between-deaths 1]
+
+Each worker has a speed of its own (some are stragglers), each shard a duration of its own, workers
+die and are replaced, and the process that dispatches shards handles one event at a time. Before
+that, one process cuts the windows; after it, the reduction adds up the shards one after the other.
+All costs are arguments, so that measured ones can be used; the defaults
+are those of docs/scale.md.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from headscope.measuring.workers.shard_worker import ShardDone
 from headscope.system.progress import Progress
 
 SCALES = ((10**6, 100), (10**7, 1000), (10**8, 1000), (10**9, 10_000))
-"""Texts and workers."""
+"""Windows and workers."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Costs:
     """Seconds, on one core unless said otherwise."""
 
     text_s: float
-    """To measure a text."""
+    """To measure a window."""
     shard_s: float
-    """That every shard takes beside its texts: its arrays, its files."""
+    """Per shard, beside its windows: its arrays, its files."""
     start_s: float
     """Until a new worker has loaded the model."""
     hear_s: float
-    """Of the process that hands out shards, for every shard."""
+    """Per shard, in the process that dispatches them."""
     cut_s: float
     """To cut a window out of the corpus, before the first shard."""
     reduce_s: float
@@ -44,7 +44,7 @@ class Costs:
     """What a shard takes on disk."""
 
 
-class SimulatedCrew:
+class SimulatedPool:
     """Workers in simulated time."""
 
     def __init__(self, workers: int, costs: Costs, plan: argparse.Namespace) -> None:
@@ -69,7 +69,7 @@ class SimulatedCrew:
     def give(self, number: int) -> None:
         slowness = self._free.popleft()
         usual = self._plan.shard_windows * self._costs.text_s + self._costs.shard_s
-        # Log-normal with mean 1: shards differ in the length of their texts.
+        # Log-normal with mean 1: shards differ in the length of their windows.
         varied = math.exp(self._chance.gauss(-0.5 * self._plan.spread**2, self._plan.spread))
         duration = usual * slowness * varied
         death = self._chance.expovariate(1 / (86400 * self._plan.days_between_deaths))
@@ -99,7 +99,7 @@ class SimulatedCrew:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--text-s", type=float, default=0.2)
     parser.add_argument("--shard-s", type=float, default=1.0)
     parser.add_argument("--start-s", type=float, default=30.0)
@@ -113,18 +113,18 @@ def main() -> None:
     parser.add_argument("--slower", type=float, default=4.0, help="how much slower they are")
     parser.add_argument("--days-between-deaths", type=float, default=1.0, help="of a worker")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--largest", type=int, default=10**9, help="texts")
+    parser.add_argument(
+        "--largest", type=int, default=10**9, help="windows of the largest run simulated"
+    )
     plan = parser.parse_args()
     costs = Costs(**{field.name: getattr(plan, field.name) for field in fields(Costs)})
-    print(
-        "| texts | workers | shards | cutting | measuring | efficiency | workers lost | reducing |"
-    )
+    print("| windows | workers | shards | cutting | measuring | efficiency | lost | reducing |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for texts, workers in SCALES:
         if texts > plan.largest:
             continue
         shards = math.ceil(texts / plan.shard_windows)
-        pool = SimulatedCrew(workers, costs, plan)
+        pool = SimulatedPool(workers, costs, plan)
         dispatch(pool, range(shards), lambda news: None, Progress())
         ideal = shards * (plan.shard_windows * costs.text_s + costs.shard_s) / workers
         cells = [

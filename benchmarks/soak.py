@@ -1,11 +1,11 @@
-"""Thousands of small shards, one after the other: do memory and open files stay flat?
-
-A tiny random model, so that what is counted is the way of a shard (read, measure, write, report)
-and not arithmetic. Memory and open files of the starting process and of all its children are
-sampled all along; printed are their means over ten equal parts of the run, and the slope of a
-straight line through the second half.
+"""Do memory and open files stay flat over thousands of small shards?
 
     python benchmarks/soak.py [--shards 3000] [--workers 2] [--on local|ray]
+
+The model is tiny and random, so that the handling of shards (read, measure, write, report) is
+measured and not arithmetic. Memory and open files of the starting process and of all its children
+are sampled throughout; printed are their means over ten equal parts of the run, and the slope of a
+straight line through the second half.
 """
 
 import argparse
@@ -34,7 +34,7 @@ WORDS = "The cat sat on the mat and the dog did not sit on it at all ."
 
 @dataclass(frozen=True)
 class Sample:
-    """What all processes of the run take together, at a moment."""
+    """What all processes of the run use together, at one moment."""
 
     shards: int
     megabytes: float
@@ -43,7 +43,7 @@ class Sample:
 
 
 def prepare(folder: Path, shards: int) -> tuple[Path, Path]:
-    """A tiny model with the demo's tokenizer, and a corpus of so many short texts."""
+    """A tiny model with the demo's tokenizer, and a corpus of one short text a shard."""
     tokenizer = AutoTokenizer.from_pretrained(find_model("demo").path)
     config = BertConfig(
         vocab_size=len(tokenizer),
@@ -74,7 +74,7 @@ def sample(process: psutil.Process, shards: Path) -> Sample:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shards", type=int, default=3000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--on", default="local")
@@ -101,7 +101,7 @@ def main() -> None:
     working = [one for one in samples if 0 < one.shards < arguments.shards]
     print(f"{arguments.shards} shards in {elapsed:.0f} s, {len(working)} samples")
     print("| shards | memory, MB | open files | processes |\n| --- | --- | --- | --- |")
-    for part in np.array_split(np.arange(len(working)), 10):
+    for part in np.array_split(np.arange(len(working)), min(10, len(working))):
         some = [working[place] for place in part]
         means = [
             np.mean([getattr(one, name) for one in some])

@@ -1,8 +1,9 @@
-"""Texts a second over paragraphs as they come, and with every text padded to 128 tokens.
+"""How much faster are windows of uneven lengths than the same windows padded to 128 tokens?
 
     python benchmarks/uneven_lengths.py CORPUS.conllu.gz [--model demo] [--texts 256] [--repeats 3]
 
-Both are the whole analysis, in turns in one run; printed is the ratio of neighbours.
+The windows are the paragraphs of a corpus. Both ways are the whole analysis, in turns in one run;
+printed is the ratio of neighbouring turns.
 """
 
 import argparse
@@ -37,7 +38,7 @@ def paragraphs(documents: Iterator[Document]) -> Iterator[Document]:
 
 
 def padded_labels(windows: Sequence[Window], device: torch.device) -> TokenLabels:
-    """Labels as always, with as many places as the longest window there may be."""
+    """The usual labels, padded to the longest window allowed."""
     labels = label_tokens(windows, device)
     missing = WINDOW_TOKENS - labels.token_ids.shape[1]
     return replace(
@@ -92,7 +93,7 @@ def main() -> None:
     rate, padded_rate = (len(windows) / statistics.median(taken) for taken in (natural, padded))
     print(
         f"{len(windows)} paragraphs of {lengths[0]} to {lengths[-1]} tokens, median "
-        f"{statistics.median(lengths):.0f}: {rate:.1f} texts/s, {padded_rate:.1f} padded; median "
+        f"{statistics.median(lengths):.0f}: {rate:.1f} windows/s, {padded_rate:.1f} padded; median "
         f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
     )
 

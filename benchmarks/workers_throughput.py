@@ -1,11 +1,12 @@
-"""Texts a second by two workers against one process with two threads, in turns, in one run.
-
-Two rates of each, by the run's own log: from start to end (the clock starts when the first worker
-has loaded the model, or the texts begin, and stops with the last shard), and by the median duration
-of a shard, which a machine that pauses does not disturb. Printed are the ratios of neighbours.
+"""Are two workers as fast as one process with two threads?
 
     python benchmarks/workers_throughput.py [--model demo] [--corpus demo] [--texts 384]
         [--shard-windows 32] [--repeats 3] [--on ray|local]
+
+Both take turns in one run. Two rates of each, by the run's own log: from start to end (the clock
+starts when the first worker has loaded the model, or measuring begins, and stops with the last
+shard), and by the median duration of a shard, which a pause of the machine does not disturb.
+Printed are the ratios of neighbouring turns.
 """
 
 import argparse
@@ -33,11 +34,11 @@ CORES = 2
 class Timing:
     """How fast a run was."""
 
-    texts_a_second: float
+    windows_a_second: float
     by_median_shard: float
-    """Texts a second if every shard took as long as the median one, and no worker ever waited."""
+    """The rate if every shard took as long as the median one, and no worker ever waited."""
     start_s: float
-    """From the first text wanted to the first worker ready."""
+    """From the start of measuring to the first worker ready."""
 
 
 def analyse(model: LoadedModel, arguments: argparse.Namespace, **workers: object) -> Timing:
@@ -55,21 +56,21 @@ def analyse(model: LoadedModel, arguments: argparse.Namespace, **workers: object
         )
         log = (run.folder / "log.jsonl").read_text()
     lines = [json.loads(line) for line in log.splitlines()]
-    wanted = next(line["elapsed_s"] for line in lines if line.get("stage") == "texts")
+    wanted = next(line["elapsed_s"] for line in lines if line.get("stage") == "windows")
     ready = [line["elapsed_s"] for line in lines if line["event"] == "worker ready"]
     shards = [line for line in lines if line["event"] == "shard"]
     begun = min(ready, default=wanted)
     texts = sum(line["texts"] for line in shards)
     median = statistics.median(line["seconds"] / line["texts"] for line in shards)
     return Timing(
-        texts_a_second=texts / (shards[-1]["elapsed_s"] - begun),
+        windows_a_second=texts / (shards[-1]["elapsed_s"] - begun),
         by_median_shard=max(1, len(ready)) / median,
         start_s=begun - wanted,
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", default="demo")
     parser.add_argument("--corpus", default="demo")
     parser.add_argument("--texts", type=int, default=384)
@@ -87,12 +88,13 @@ def main() -> None:
         for _ in range(arguments.repeats):
             single = analyse(model, arguments)
             pool = analyse(model, arguments, workers=CORES, on=arguments.on)
-            whole.append(pool.texts_a_second / single.texts_a_second)
+            whole.append(pool.windows_a_second / single.windows_a_second)
             by_shard.append(pool.by_median_shard / single.by_median_shard)
             print(
-                f"one process {single.texts_a_second:.1f} ({single.by_median_shard:.1f}) texts/s, "
-                f"workers {pool.texts_a_second:.1f} ({pool.by_median_shard:.1f}) after "
-                f"{pool.start_s:.1f} s; ratio {whole[-1]:.2f} ({by_shard[-1]:.2f})",
+                f"windows/s: one process {single.windows_a_second:.1f} "
+                f"({single.by_median_shard:.1f}), workers {pool.windows_a_second:.1f} "
+                f"({pool.by_median_shard:.1f}) after {pool.start_s:.1f} s; "
+                f"ratio {whole[-1]:.2f} ({by_shard[-1]:.2f})",
                 flush=True,
             )
     for name, ratios in (("start to end", whole), ("by the median shard", by_shard)):

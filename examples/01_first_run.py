@@ -1,6 +1,6 @@
 """A first run: measure every head of the demo model, and look at what came out.
 
-python examples/01_first_run.py            # 60 texts into runs/example
+python examples/01_first_run.py            # 60 windows into runs/example
 python examples/01_first_run.py 12 some/folder
 """
 
@@ -12,16 +12,16 @@ texts = int(sys.argv[1]) if len(sys.argv) > 1 else 60
 folder = sys.argv[2] if len(sys.argv) > 2 else "runs/example"
 
 # The demo model (all-MiniLM-L6-v2: 6 layers of 12 heads) over prose of the Python reference, cut
-# into windows of 128 tokens. A folder of yours, a file or a hub id go in the same places. If this
-# is killed, the same call goes on where it stopped. `nulls` texts also go through the model with
-# random weights.
+# into windows of 128 tokens, of which `texts` are measured. A model folder or hub id of yours, and
+# a file or folder of texts, go in the same places. If this is killed, the same call resumes it.
+# `nulls` of the windows also go through the model with random weights.
 run = hs.analyze("demo", "demo", texts=texts, out=folder, nulls=min(texts, 20))
 
 # A row per layer: the measures pooled over its heads.
 print(run.layers[["layer", "mean_distance", "same_sentence", "same_sentence_expected"]].round(3))
 
-# A row per layer and head. Which heads bind repetitions of one token? A rate says something only
-# against its expectation: the rate among all pairs of the same texts at the same distances.
+# A row per layer and head. Which heads bind repetitions of one token? A rate means something only
+# against its expectation: the rate among all pairs of the same windows at the same distances.
 heads = run.heads.assign(lift=lambda table: table.repetition - table.repetition_expected)
 strongest = heads.sort_values("lift", ascending=False).head(5)
 print(strongest[["layer", "head", "repetition", "repetition_expected"]].round(3))
@@ -35,12 +35,13 @@ print(f"repetition, untrained: {untrained.repetition.mean():.3f}")
 histogram = run.arrays["distance_histogram"].sel(layer=1).sum("head")
 print(f"pairs of layer 1 that are neighbours: {histogram[1].item() / histogram.sum().item():.3f}")
 
-# One row per text, layer and head, for DuckDB, pandas or Polars; here the focal tokens of head 1.1.
+# A row per window, layer and head, for DuckDB, pandas or Polars; here the focal tokens of head 1.1.
+# The column `text` is the number of the window.
 rows = run.rows().to_table(columns=["text", "layer", "head", "focal_token"]).to_pandas()
 windows = run.windows().to_table(columns=["tokens", "token_ids"]).to_pylist()
 for row in rows[(rows.layer == 1) & (rows["head"] == 1)].head(5).itertuples():
     window = windows[row.text]
     place = window["token_ids"].index(row.focal_token)
-    print(f"text {row.text}: layer 1, head 1 gathers around {window['tokens'][place]!r}")
+    print(f"window {row.text}: layer 1, head 1 gathers around {window['tokens'][place]!r}")
 
 print("report:", run.folder / "report.html")

@@ -18,12 +18,12 @@ TEXT = (
 text = Path(sys.argv[1]).read_text() if len(sys.argv) > 1 else TEXT
 
 # The demo model, with weights that come with headscope. For another model, `hs.Segmenter.fit`
-# learns them from plain texts: it takes away the punctuation and learns to put the boundaries back.
+# learns them from plain texts: it removes the punctuation and learns to find the boundaries.
 segmenter = hs.Segmenter("demo")
 scores = segmenter.boundary_scores(text)
 print(f"read as {scores.mode} text: {len(scores.characters)} places where a sentence may begin")
 
-# The pieces put together are the text: nothing is lost, not even white space.
+# The pieces joined are the text: nothing is lost, not even white space.
 sentences = segmenter.split(text)
 assert "".join(sentences) == text
 for sentence in sentences[:12]:

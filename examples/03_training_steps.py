@@ -1,10 +1,10 @@
-"""What heads learn, and when: a tiny BERT, watched while it trains.
+"""What heads learn, and when: a tiny BERT, measured while it trains.
 
     python examples/03_training_steps.py --out runs/training
 
 trains 4 layers of 4 heads by masked-language modelling on two thirds of the demo corpus, keeps the
 model at a few steps, and measures each of them on the other third, which it never trains on. The
-figure, `training.png`, shows range, separators, sentences and roles over the steps. It takes some
+figure, `training.png`, shows range, separators, sentences and roles over the steps. It takes a few
 minutes on two cores. With so little text the model learns little: look for what comes first.
 """
 
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def watch_training(out: Path, steps: Sequence[int], texts: int, width: int) -> Path:
-    """The figure's path, after training, measuring and comparing."""
+    """The path of the figure, after training, measuring and comparing."""
     steps = sorted(steps)
     documents = [document.text for document in read_demo()]
     held_out = documents[::3]
@@ -55,7 +55,7 @@ def watch_training(out: Path, steps: Sequence[int], texts: int, width: int) -> P
         for checkpoint in checkpoints
     ]
     comparison = hs.compare(runs, steps=steps)
-    # Heads are judged against those of step 0: what they had then, no training gave them.
+    # Heads are judged against those of step 0: what they show there does not come from training.
     for step, (_, roles) in zip(steps, comparison.roles.groupby("run", sort=False), strict=True):
         heads = ", ".join(f"{row.heads} {row.role}" for row in roles.itertuples())
         print(f"step {step}: heads by role: {heads}")
@@ -66,7 +66,7 @@ def watch_training(out: Path, steps: Sequence[int], texts: int, width: int) -> P
 
 
 def train(texts: Sequence[str], out: Path, steps: Sequence[int], width: int) -> list[Path]:
-    """The folders of the model after so many steps, tokenizer included."""
+    """The folders of the model after each of the steps, tokenizer included."""
     torch.manual_seed(0)
     tokenizer = train_tokenizer(texts)
     model = BertForMaskedLM(

@@ -1,15 +1,40 @@
-"""The pages say what there is: every column, array and measure, and links that lead somewhere."""
+"""The pages say what there is: registries, columns, arrays, scripts, links that lead somewhere."""
 
+import ast
+import dataclasses
+import doctest
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 
+from headscope.findings.claims import CLAIMS
+from headscope.findings.roles import ROLES
 from headscope.measures import MEASURES
-from tests.measures.write_page import page
+from headscope.measures.columns import COLUMNS
+from headscope.pages.figures import FIGURES
+from headscope.text.readers import READERS
+from tools import marks
+from tools.write_families import PART as FAMILIES_PART
+from tools.write_pages import PARTS, part
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = sorted(
+    path for folder in (".", "docs", "benchmarks", "tools") for path in (ROOT / folder).glob("*.md")
+)
+SCRIPTS = sorted(
+    path for folder in ("benchmarks", "tools", "examples") for path in (ROOT / folder).rglob("*.py")
+)
+REGISTRIES = {
+    "measures": MEASURES,
+    "columns": COLUMNS,
+    "figures": FIGURES,
+    "readers": READERS,
+    "claims": CLAIMS,
+    "roles": ROLES,
+}
+"""By the name of the part of the docs that lists what is in them."""
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +61,64 @@ def test_every_array_of_a_run_is_documented(demo_run, format_page):
     assert missing == []
 
 
-def test_the_page_on_measures_is_what_the_measures_say():
-    assert (ROOT / "docs" / "measures.md").read_text() == page(), (
-        "run: python tests/measures/write_page.py"
-    )
+@pytest.mark.parametrize("name", PARTS)
+def test_a_generated_part_is_what_its_registry_says(name):
+    on_page = marks.content(PARTS[name].page.read_text(), name)
+    assert on_page == part(name).strip(), "run: python -m tools.write_pages"
 
 
-@pytest.mark.parametrize("path", PAGES, ids=[path.name for path in PAGES])
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_what_is_added_to_a_registry_is_in_its_part(name):
+    registry = REGISTRIES[name]
+    toy = dataclasses.replace(next(iter(registry)), name="toy-thing")
+    assert "toy-thing" not in part(name)
+    with registry.including(toy):
+        assert "toy-thing" in part(name)
+        assert part(name).strip() != marks.content(PARTS[name].page.read_text(), name)
+
+
+def test_every_generated_part_of_a_page_is_written_by_a_tool():
+    found = [name for path in PAGES for name in marks.marked_names(path.read_text())]
+    assert sorted(found) == sorted([*PARTS, FAMILIES_PART])
+
+
+def test_marks_do_as_their_examples_say():
+    assert doctest.testmod(marks).failed == 0
+
+
+def test_the_index_of_tools_names_every_script():
+    index = (ROOT / "tools" / "README.md").read_text()
+    scripts = [path.stem for path in (ROOT / "tools").glob("*.py") if not is_part(path)]
+    assert sorted(re.findall(r"`python -m tools\.(\w+)", index)) == sorted(scripts)
+
+
+def test_the_index_of_benchmarks_has_the_question_of_every_script():
+    index = (ROOT / "benchmarks" / "README.md").read_text()
+    rows = re.findall(r"^\| \[(\w+\.py)\]\(\1\) \| (.*) \|$", index, re.MULTILINE)
+    scripts = (ROOT / "benchmarks").glob("*.py")
+    assert dict(rows) == {path.name: docstring(path).partition("\n")[0] for path in scripts}
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=[str(path.relative_to(ROOT)) for path in SCRIPTS])
+def test_a_script_imports_what_headscope_has(path):
+    """Scripts that take hours are not run here; this finds what a move has left behind."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("headscope"):
+            module = importlib.import_module(node.module)
+            for name in node.names:
+                if not hasattr(module, name.name):
+                    importlib.import_module(f"{node.module}.{name.name}")
+
+
+def docstring(path: Path) -> str:
+    return ast.get_docstring(ast.parse(path.read_text())) or ""
+
+
+def is_part(path: Path) -> bool:
+    return '__name__ == "__main__"' not in path.read_text()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
 def test_links_between_pages_lead_somewhere(path):
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
         if not target.startswith("http"):

@@ -98,9 +98,9 @@ def test_runs_of_different_models_are_refused(demo_model, corpora, runs, tmp_pat
 def test_the_same_texts_twice_are_refused(demo_model, corpora, runs, tmp_path):
     """Also when one run holds only some of the texts, so that its files are other files."""
     part = hs.analyze(demo_model, corpora[0], texts=2, out=tmp_path / "part", **SOME)
-    with pytest.raises(MergeError, match="same texts"):
+    with pytest.raises(MergeError, match="same windows"):
         hs.merge([runs[0].folder, part.folder], tmp_path / "merged", report=False)
-    with pytest.raises(MergeError, match="same texts"):
+    with pytest.raises(MergeError, match="same windows"):
         hs.merge(
             [runs[0].folder, runs[1].folder, runs[0].folder], tmp_path / "merged", report=False
         )

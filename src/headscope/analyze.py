@@ -1,14 +1,15 @@
 """The main path: a corpus and a model in, a run folder out.
 
-    corpus -> windows -> shards of work -> rows and sums on disk -> results -> report
+    corpus -> windows -> shards -> results -> report
 
-Read it from the top: `analyze` is the whole of it. A killed run is resumed when the same call is
-made again: shards that are there are not measured twice, and nothing else is remembered.
+`analyze` is all of it; read it top to bottom. Windows are written to the run folder first, a file
+per shard. Then each shard is measured by itself and written once. So a killed run is resumed by the
+same call: shards that are there are not measured again, and there is no other state.
 """
 
 import re
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
@@ -44,7 +45,7 @@ from headscope.text.readers.columns import ColumnOptions, Columns
 
 
 class AnalyzeOptions(SettingOptions, LoadOptions, WorkOptions, ColumnOptions, total=False):
-    """The keywords of `analyze` beyond those of its signature, in four groups."""
+    """The keywords of `analyze` that its signature does not list, in four groups."""
 
 
 def analyze(
@@ -59,29 +60,30 @@ def analyze(
     log: str | Path | None = None,
     **options: Unpack[AnalyzeOptions],
 ) -> Run:
-    """The run that measures every head of a model over a corpus.
+    """The finished run that measures every head of a model over a corpus.
 
-    An unfinished run of the same model, corpus and settings in `out` is resumed; another run there
-    is refused.
+    If `out` holds an unfinished run of the same model, corpus and settings, it is resumed; any
+    other run there is refused.
 
     Args:
-        model: `demo`, a hub id, a local folder, or what `hs.load_model` gave (it then keeps its own
-            dtype and device).
-        corpus: One or more of `demo`, a file, a folder, `-`, `hf:NAME`.
-        texts: Maximum number of windows; all of the corpus, if None.
-        out: The run folder; a folder below `runs/`, if None.
-        nulls: Number of windows that also go through the model with random weights; 0 for none.
+        model: `demo`, a hub id, a local folder, or a model from `hs.load_model`, which keeps its
+            own dtype and device.
+        corpus: One or more of `demo`, a file, a folder, `-` for standard input, `hf:NAME`.
+        texts: Maximum number of windows (default: all).
+        out: The run folder (default: a folder in `runs/`, named after model and corpus).
+        nulls: Number of windows that are also measured with the untrained model; 0 for none.
         report: Whether to write report.html.
-        progress: Whether to show progress on standard error, or what to tell of it.
-        log: A file to which a line of JSON is appended for everything that happens; the run folder
-            has such a log in any case.
+        progress: Whether to show progress on standard error, or an object that receives it.
+        log: A file to which every event is appended as a line of JSON. The run folder has such a
+            log in any case.
         **options: What changes a number: `window`, `min_tokens`, `layers`, `similarity`, `pairs`,
             `attention_threshold`, `special_tokens`, `permutations`, `minimal`, `seed`,
-            `batch_tokens`, `shard_windows`, with the defaults of `headscope.settings.Settings`.
-            How the model is loaded: `dtype`, `device`, `allow_pickle`, `trust_remote_code`.
+            `batch_tokens`, `shard_windows` (defaults: `headscope.settings.Settings`).
+            How the model is loaded: `dtype`, `device`, `allow_pickle`, `trust_remote_code`
+            (`hs.load_model`).
             Which columns of tables are read: `text_column`, `id_column`, `label_column`.
-            Who measures: `on`, `workers`, `threads`, `address`, `gpus_per_worker`, `via`
-            (`headscope.measuring.workers.plan.WorkPlan`, docs/scale.md).
+            Where shards are measured: `on`, `workers`, `threads`, `address`, `gpus_per_worker`,
+            `via` (`headscope.measuring.workers.plan.WorkPlan`).
     """
     refuse_unknown_options("analyze", options, AnalyzeOptions)
     settings = Settings.of(**take_options(options, SettingOptions))
@@ -100,67 +102,97 @@ def analyze(
     with ExitStack() as stack:
         journal = Journal(log)
         shown = ProgressBars() if progress is True else progress or Progress()
-        told = stack.enter_context(SeveralProgresses(shown, journal))
-        told.stage("loading the model", total=1)
+        reported = stack.enter_context(SeveralProgresses(shown, journal))
+
+        # The model, while compiled code is made in other processes.
         compile_ahead(settings.window_tokens)
-        with timed("loading the model"):
+        with _stage("loading the model", reported):
             loaded = model if isinstance(model, LoadedModel) else load_model(model, **loading)
-        told.advance()
+        sites = loaded.sites_of(settings.layers)
+
+        # The run folder: a new run, or one that is resumed.
         folder = Path(out) if out is not None else default_folder(loaded.name, request)
         _refuse_foreign_folder(folder)
         stack.enter_context(only_writer(folder))
-        there = _resumed(loaded, request, settings, folder)
-        # Not before: a folder with another run is left as it is.
-        journal.keep_in(folder)
-        sites = loaded.sites_of(settings.layers)
-        manifest = there and _with_whole_windows(loaded, request, folder, there, told)
-        manifest = manifest or _new_manifest(loaded, request, settings, folder, plan, told)
+        manifest = _resumed(loaded, request, settings, folder)
+        journal.keep_in(folder)  # only now: a folder with another run is left as it is
+
+        # The windows, cut and written.
+        if manifest is None:
+            manifest = _new_manifest(loaded, request, settings, folder, plan, reported)
+        else:
+            _restore_windows(loaded, request, folder, manifest, reported)
         run = RunFolder(folder, manifest)
-        _wait_for_compiler(told)
-        measure_shards(run, loaded, sites, plan, told, loading)
+
+        # The shards, measured and written; and the nulls, which are runs of their own.
+        if is_compiling():
+            with _stage("compiling, once on this machine", reported, "compiling"):
+                wait_until_compiled()
+        measure_shards(run, loaded, sites, plan, reported, loading)
         if nulls:
-            measure_untrained(run, loaded, sites, nulls, told)
+            measure_untrained(run, loaded, sites, nulls, reported)
         give_back_free_memory()
-        told.stage("reducing", total=1)
-        with timed("reducing"):
+
+        # The results, which add up the shards; and the report.
+        with _stage("reducing", reported):
             measure_examples(run, loaded, sites)
             reduce_run(run)
-        told.advance()
         finished = Run(folder, manifest)
         if report:
-            told.stage("writing the report", total=1)
-            with timed("writing the report"):
+            with _stage("writing the report", reported):
                 finished.report()
-            told.advance()
         return finished
 
 
-def _wait_for_compiler(progress: Progress) -> None:
-    if is_compiling():
-        progress.stage("compiling, once on this machine", total=1)
-        with timed("compiling"):
-            wait_until_compiled()
-        progress.advance()
+@contextmanager
+def _stage(name: str, progress: Progress, timed_as: str | None = None) -> Iterator[None]:
+    """A stage of one step, shown and timed."""
+    progress.stage(name, total=1)
+    with timed(timed_as or name):
+        yield
+    progress.advance()
 
 
-def _with_whole_windows(
+def _resumed(
+    model: LoadedModel, request: CorpusRequest, settings: Settings, folder: Path
+) -> Manifest | None:
+    """The manifest in the folder; None if there is none. Another run's manifest is refused."""
+    if not (folder / MANIFEST).exists():
+        return None
+    there = Manifest.read(folder)
+    asked = describe_run(model, there.corpus, settings, model.sites_of(settings.layers))
+    different = differences(there, asked, corpus=False)
+    if there.schema != asked.schema:
+        different.append(f"schema: {there.schema} / {asked.schema}")
+    if request.texts != there.corpus.texts_asked:
+        different.append(f"texts: {there.corpus.texts_asked} / {request.texts}")
+    if not different and corpus_hash(request, there.corpus.documents) != there.corpus.hash:
+        different.append(f"corpus: {', '.join(there.corpus.sources)} / {request}")
+    if different:
+        raise RunError(
+            f"{folder} holds another run ({'; '.join(different)}); "
+            "choose another --out, or delete that folder"
+        )
+    return there
+
+
+def _restore_windows(
     model: LoadedModel,
     request: CorpusRequest,
     folder: Path,
-    there: Manifest,
+    manifest: Manifest,
     progress: Progress,
-) -> Manifest:
-    """The manifest of a run that is resumed; missing or damaged windows are cut again."""
-    if RunFolder(folder, there).windows_are_whole():
-        return there
-    progress.say(f"windows of {folder} are missing or damaged and cut again")
-    corpus = _cut_windows(model, request, there.settings, folder, progress)
-    if corpus.window_hashes != there.corpus.window_hashes:
+) -> None:
+    """Cut the windows of a resumed run again if some are missing or damaged."""
+    if RunFolder(folder, manifest).windows_are_whole():
+        return
+    progress.say(f"windows of {folder} are missing or damaged, and are cut again")
+    corpus = _cut_windows(model, request, manifest.settings, folder, progress)
+    if corpus.window_hashes != manifest.corpus.window_hashes:
         raise RunError(
-            f"the windows of {folder} are damaged, and cutting them again gives others; choose "
-            "another --out"
+            f"the windows of {folder} are damaged, and cutting them again gives different ones; "
+            "choose another --out"
         )
-    return there
 
 
 def _new_manifest(
@@ -171,7 +203,7 @@ def _new_manifest(
     plan: WorkPlan,
     progress: Progress,
 ) -> Manifest:
-    """The manifest of a new run, written once its windows are."""
+    """The manifest of a new run, written after its windows."""
     corpus = _cut_windows(model, request, settings, folder, progress)
     sites = model.sites_of(settings.layers)
     threads = plan.threads_for(len(corpus.shard_texts))
@@ -196,31 +228,13 @@ def _cut_windows(
     return corpus
 
 
-def _resumed(
-    model: LoadedModel, request: CorpusRequest, settings: Settings, folder: Path
-) -> Manifest | None:
-    """The manifest in the folder, if it is of this very run; None without one."""
-    if not (folder / MANIFEST).exists():
-        return None
-    there = Manifest.read(folder)
-    asked = describe_run(model, there.corpus, settings, model.sites_of(settings.layers))
-    different = differences(there, asked, corpus=False)
-    if there.schema != asked.schema:
-        different.append(f"schema: {there.schema} / {asked.schema}")
-    if request.texts != there.corpus.texts_asked:
-        different.append(f"texts: {there.corpus.texts_asked} / {request.texts}")
-    if not different and corpus_hash(request, there.corpus.documents) != there.corpus.hash:
-        different.append(f"corpus: {', '.join(there.corpus.sources)} / {request}")
-    if different:
-        raise RunError(
-            f"{folder} holds another run ({'; '.join(different)}); "
-            "choose another --out, or delete that folder"
-        )
-    return there
-
-
 def default_folder(model_name: str, request: CorpusRequest) -> Path:
-    """Where a run goes when no folder is named: runs/demo, runs/MODEL-CORPUS."""
+    """Where a run goes when no folder is named: runs/demo, runs/MODEL-CORPUS.
+
+    Args:
+        model_name: As the user gave it.
+        request: Names the corpus.
+    """
     names = [Path(model_name).name, *(Path(source).name for source in request.sources)]
     if names == ["demo", "demo"]:
         names = ["demo"]
@@ -228,7 +242,7 @@ def default_folder(model_name: str, request: CorpusRequest) -> Path:
 
 
 def _refuse_foreign_folder(folder: Path) -> None:
-    """Only an empty folder, a run, or the remains of a run that never got its manifest will do."""
+    """Accept an empty folder, a run, or the rest of one that has no manifest yet; no other."""
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; choose a folder with --out")
     if not folder.exists() or (folder / MANIFEST).exists():

@@ -1,4 +1,4 @@
-"""Every error that a user can meet, as one tree.
+"""Every error that users can meet, as one class tree.
 
 A message says what is wrong, where, and what to do next. Commands print it on one line and end with
 `exit_code`: 2 when the input was wrong, 1 when the run failed.
@@ -6,12 +6,12 @@ A message says what is wrong, where, and what to do next. Commands print it on o
 
 
 def in_one_line(error: BaseException) -> str:
-    """What an error of a library says, fit to stand inside a message of ours."""
+    """The message of another library's error on one line, to be quoted in a message of ours."""
     return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 class HeadscopeError(Exception):
-    """The root: catch this to catch whatever headscope raises on purpose."""
+    """The base class: catch this to catch everything that headscope raises on purpose."""
 
     exit_code = 2
 
@@ -25,11 +25,11 @@ class ModelError(HeadscopeError):
 
 
 class TapError(HeadscopeError):
-    """The head outputs of a model cannot be had, or do not pass the self-check."""
+    """The head outputs of a model cannot be read, or fail the self-check."""
 
 
 class SettingsError(HeadscopeError):
-    """An option has a value that means nothing."""
+    """An option has an invalid value."""
 
 
 class RunError(HeadscopeError):
@@ -43,7 +43,7 @@ class StorageError(RunError):
 
 
 class MergeError(RunError):
-    """Runs that do not belong together."""
+    """Runs cannot be merged."""
 
 
 class MeasurementError(HeadscopeError):
@@ -53,6 +53,6 @@ class MeasurementError(HeadscopeError):
 
 
 class WorkerError(HeadscopeError):
-    """Workers that die again and again, or never begin."""
+    """Workers keep dying, or never start."""
 
     exit_code = 1

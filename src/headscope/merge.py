@@ -1,4 +1,4 @@
-"""Several runs made into one: parts of one run, or runs over different texts."""
+"""Merging runs: parts of one run, or runs over different windows."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,25 +11,30 @@ import pyarrow.compute as pc
 from headscope.errors import MergeError, RunError
 from headscope.measuring.reduce import reduce_run
 from headscope.run import Run
-from headscope.runs.checked_tables import refuse_unreadable
 from headscope.runs.examples import has_examples, read_examples, write_examples
 from headscope.runs.files import write_whole
 from headscope.runs.folder import RunFolder
 from headscope.runs.lock import only_writer
 from headscope.runs.manifest import SCHEMA, CorpusRecord, differences
+from headscope.runs.parquet_files import refuse_unreadable
 from headscope.runs.shards import Shard
 from headscope.runs.window_files import window_file
 
 
 def merge(folders: Sequence[str | Path], out: str | Path, *, report: bool = True) -> Run:
-    """The run that holds the shards of all of `folders`, written to `out`, with its page.
+    """The run that holds the shards of several runs.
 
-    Runs must agree in model, settings and versions. Runs over the same windows are parts of one
-    run: each shard is taken from whichever has it. Runs over different texts are put one after
-    the other, and must be finished.
+    Runs must have the same model, settings and versions. Runs over the same windows are parts of
+    one run: each shard is taken from the first that has it. Runs over different windows are put one
+    after the other, and must be finished.
+
+    Args:
+        folders: The run folders, at least two.
+        out: The folder of the merged run: new, or empty.
+        report: Whether to write report.html.
     """
     if len(folders) < 2:
-        raise MergeError("merge needs two runs or more; one run is what it is already")
+        raise MergeError("merge needs at least two runs")
     runs = [RunFolder.open(Path(folder)) for folder in folders]
     for one, other in combinations(runs, 2):
         _refuse_if_different(one, other)
@@ -51,6 +56,7 @@ _Plan = list[tuple[RunFolder, int]]
 
 
 def _union(runs: Sequence[RunFolder]) -> _Plan:
+    """Each shard from the first run that has it."""
     plan: _Plan = []
     for number in range(runs[0].manifest.shards):
         having = [run for run in runs if run.shards.is_whole(number)]
@@ -63,6 +69,7 @@ def _union(runs: Sequence[RunFolder]) -> _Plan:
 
 
 def _concatenation(runs: Sequence[RunFolder]) -> _Plan:
+    """All shards of all runs, in order; no window may be in two of them."""
     for run in runs:
         if run.shards_done < run.manifest.shards:
             raise MergeError(
@@ -71,19 +78,19 @@ def _concatenation(runs: Sequence[RunFolder]) -> _Plan:
             )
     holder: dict[bytes, RunFolder] = {}
     for run in runs:
-        texts = _texts_of(run)
-        for text in texts:
-            if text in holder:
+        windows = _window_digests(run)
+        for window in windows:
+            if window in holder:
                 raise MergeError(
-                    f"{holder[text].path} and {run.path} hold the same texts, which would "
-                    "count twice; merge runs over different texts"
+                    f"{holder[window].path} and {run.path} hold the same windows, which would "
+                    "count twice; merge runs over different windows"
                 )
-        holder |= dict.fromkeys(texts, run)
+        holder |= dict.fromkeys(windows, run)
     return [(run, number) for run in runs for number in range(run.manifest.shards)]
 
 
-def _texts_of(run: RunFolder) -> set[bytes]:
-    """A digest of each window of a run: its document, its place there, and its tokens."""
+def _window_digests(run: RunFolder) -> set[bytes]:
+    """A digest of each window of a run: of its document, its place there, and its tokens."""
     with refuse_unreadable(f"a table of {run.path}"):
         columns = run.windows().to_table(columns=["document", "starts", "token_ids"])
         return {
@@ -107,16 +114,16 @@ def _write(plan: _Plan, runs: Sequence[RunFolder], parts_of_one: bool, target: P
         merged.shards.write(number, shard)
         first_window += manifest.corpus.shard_texts[number]
     if has_examples(runs[0].path):
-        # The texts of the first run keep their numbers.
+        # The windows of the first run keep their numbers, so its examples still fit.
         write_examples(target, read_examples(runs[0].path))
-    # The manifest comes last: a merge that was cut short leaves no folder that looks like a run.
+    # The manifest comes last, so that an interrupted merge leaves nothing that looks like a run.
     manifest.write(target)
     reduce_run(merged)
     return merged
 
 
 def _renumbered(shard: Shard, first_there: int, first_window: int) -> Shard:
-    """The shard with its texts, numbered from `first_there`, numbered from `first_window`."""
+    """The shard with its windows numbered from `first_window` instead of `first_there`."""
     if first_there == first_window:
         return shard
     moved = first_window - first_there
@@ -124,11 +131,12 @@ def _renumbered(shard: Shard, first_there: int, first_window: int) -> Shard:
     return Shard(
         rows=shard.rows.set_column(at, "text", pc.add(shard.rows["text"], moved)),
         arrays=shard.arrays,
-        left_out=tuple(replace(text, text=text.text + moved) for text in shard.left_out),
+        left_out=tuple(replace(window, text=window.text + moved) for window in shard.left_out),
     )
 
 
 def _joined(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
+    """The corpora one after the other."""
     return replace(
         corpora[0],
         sources=tuple(source for corpus in corpora for source in corpus.sources),

@@ -1,7 +1,8 @@
 """A run: the folder that people keep, share and query.
 
-Everything is read when it is asked for, and what reads it is imported then: opening a run is quick,
-whatever can be asked of it.
+Everything is read when it is asked for, by code that is imported then, so that opening a run is
+quick: this module imports neither pandas nor matplotlib. The files are those of
+`headscope.runs.folder.RunFolder`, the answers those of `headscope.findings.run_findings`.
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from headscope.errors import SettingsError
 from headscope.runs.folder import REPORT, RunFolder
 from headscope.runs.manifest import Manifest
+from headscope.settings import SUBSET_WINDOWS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,16 +31,30 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """The results of an analysis."""
+    """The results of an analysis.
+
+    run = hs.open_run("RUN")
+    run.heads                   # a table: a row per layer and head, a column per measure
+    run.claims()                # the verdict on each claim of the paper
+    run.figure("summed")        # one of the figures
+    run.report()                # all of it on one page
+    """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        """Name a run; `open_run` opens one.
+        """Describe a run; `open_run` opens one that exists.
 
         Args:
             folder: The run folder.
             manifest: What the run is.
         """
         self.files = RunFolder(folder, manifest)
+
+    @cached_property
+    def findings(self) -> "RunFindings":
+        """What is found in the run, as pages and comparisons of runs take it."""
+        from headscope.findings.run_findings import RunFindings
+
+        return RunFindings(self.files)
 
     @property
     def folder(self) -> Path:
@@ -64,12 +80,12 @@ class Run:
 
     @property
     def shards_done(self) -> int:
-        """Shards that are written."""
+        """Number of shards that are written."""
         return self.files.shards_done
 
     @property
     def finished(self) -> bool:
-        """Whether the results are there."""
+        """Whether the run has its results."""
         return self.files.finished
 
     @property
@@ -78,7 +94,7 @@ class Run:
         return self.files.left_out
 
     def rows(self) -> "ds.Dataset":
-        """A row per window, stack, layer and head, as an Arrow dataset that reads what it needs."""
+        """A row per window, stack, layer and head, as an Arrow dataset."""
         return self.files.rows()
 
     def windows(self) -> "ds.Dataset":
@@ -123,7 +139,7 @@ class Run:
         """What claims are judged on, for each stack: the run and its nulls, resampled.
 
         Args:
-            seed: Of the resampling.
+            seed: Seed of the resampling.
         """
         return self.findings.evidence(seed)
 
@@ -131,15 +147,15 @@ class Run:
         """The verdict on each claim of the paper, for each stack.
 
         Args:
-            seed: Of the resampling.
+            seed: Seed of the resampling.
         """
         return self.findings.claims(seed)
 
     def sweep(self, *, per: Literal["layer", "head"] = "layer") -> "pd.DataFrame":
         """How the measures move with pair rule and attention threshold: a row per threshold.
 
-        Columns `stack`, `layer`, `axis` (pair_rule or attention_threshold), `threshold`, and the
-        measures that depend on it.
+        The columns are `stack`, `layer`, `axis` (pair_rule or attention_threshold), `threshold`,
+        and the measures that depend on it.
 
         Args:
             per: `layer` pools the heads of a layer, `head` keeps them apart.
@@ -149,7 +165,7 @@ class Run:
     def stability(
         self,
         *,
-        subset: int = 5000,
+        subset: int = SUBSET_WINDOWS,
         subsets: int | None = None,
         by: "Domain" = "label",
         splits: int = 100,
@@ -157,35 +173,36 @@ class Run:
     ) -> "StabilityResult":
         """Whether heads measure the same, and keep their roles, over other windows.
 
-        Documents stay whole. It reads the rows of the run; the model is not needed.
+        Documents stay whole. Only the rows of the run are read; the model is not needed.
 
         Args:
-            subset: Windows of a random subset; a run with fewer than two such has two halves.
-            subsets: How many disjoint subsets; as many as there are, if None.
+            subset: Number of windows in a random subset. A run with fewer windows than two such
+                subsets need is cut into two halves.
+            subsets: Number of disjoint subsets; as many as fit, at most 20, if None.
             by: What a domain is: the `label` of a window, or its `document`.
-            splits: How many random halves reliability is measured on.
-            seed: Of the random subsets and halves.
+            splits: Number of random splits into halves on which reliability is measured.
+            seed: Seed of the random subsets and halves.
         """
         return self.findings.stability(
             subset=subset, subsets=subsets, by=by, splits=splits, seed=seed
         )
 
     def report(self, path: str | Path | None = None) -> "Report":
-        """The report, which shows itself in notebooks; `report.path` is the file.
+        """Write the report, which shows itself in notebooks; `report.path` is the file.
 
         Args:
-            path: Where it is written; `report.html` in the run folder, if None.
+            path: Where to write it; `report.html` in the run folder, if None.
         """
         from headscope.pages.report import write_report
 
         return write_report(self.findings, Path(path or self.folder / REPORT))
 
     def figure(self, name: str, stack: str | None = None) -> "Figure":
-        """One figure, as matplotlib has it: `run.figure("summed")`.
+        """One figure, as a matplotlib figure: `run.figure("summed")`.
 
         Args:
             name: One of `headscope.pages.figures.FIGURES`.
-            stack: Which attention stack, where the model has several.
+            stack: The attention stack, if the model has several.
         """
         from headscope.pages.figures import StackFindings, draw_figure
 
@@ -205,13 +222,13 @@ class Run:
         only: Sequence[str] = (),
         stack: str | None = None,
     ) -> "WrittenFigures":
-        """The files of the figures, and which figures the run has nothing for.
+        """Write figures: their files, and the figures that the run has nothing to show in.
 
         Args:
-            folder: Where they are written; `figures/` in the run folder, if None.
+            folder: Where to write them; `figures/` in the run folder, if None.
             formats: Some of png, svg and pdf; all of them, if None.
-            only: The names of the figures; all of them, if empty.
-            stack: Only this attention stack.
+            only: Names of figures; all of them, if empty.
+            stack: Only this attention stack; all of them, if None.
         """
         from headscope.pages.figures import StackFindings
         from headscope.pages.figures.write import FORMATS, write_figures
@@ -226,19 +243,12 @@ class Run:
             suffixed=len(stacks) > 1,
         )
 
-    @cached_property
-    def findings(self) -> "RunFindings":
-        """What is found in the run, as the pages and the comparison of runs take it."""
-        from headscope.findings.run_findings import RunFindings
-
-        return RunFindings(self.files)
-
 
 def open_run(folder: str | Path) -> Run:
     """The run in a folder.
 
     Args:
-        folder: What `analyze` or `merge` wrote.
+        folder: A folder that `analyze` or `merge` wrote.
     """
     files = RunFolder.open(Path(folder))
     return Run(files.path, files.manifest)

@@ -1,4 +1,4 @@
-"""The choices that change a number, as one value that a run's manifest records."""
+"""The choices that change numbers, as one value that a run's manifest records."""
 
 import difflib
 import math
@@ -13,7 +13,11 @@ SIMILARITY_VARIANTS: tuple[SimilarityVariant, ...] = get_args(SimilarityVariant)
 
 
 def similarity_variant(name: str) -> SimilarityVariant:
-    """The variant of that name; any other name is refused."""
+    """The variant of that name; any other name is refused.
+
+    Args:
+        name: `raw`, `centred` or `cosine`.
+    """
     for variant in SIMILARITY_VARIANTS:
         if name == variant:
             return variant
@@ -26,9 +30,13 @@ def similarity_variant(name: str) -> SimilarityVariant:
 class PairRule:
     """Which pairs of tokens count as highly similar.
 
-    `top:0.01` takes the most similar 1 % of a text's pairs; `max:0.3` takes the pairs whose
-    similarity is at least 0.3 of the largest one in the text. Pairs that tie with the last one
+    `top:0.01` takes the most similar 1 % of a window's pairs; `max:0.3` takes the pairs whose
+    similarity is at least 0.3 of the largest one in the window. Pairs that tie with the last one
     taken are taken too, so that the choice does not depend on the order of the pairs.
+
+    >>> rule = PairRule.parse("top:0.01")
+    >>> rule.number_taken(pairs=8128)
+    82
     """
 
     kind: Literal["top", "max"]
@@ -36,7 +44,11 @@ class PairRule:
 
     @classmethod
     def parse(cls, text: str) -> "PairRule":
-        """The rule that `top:0.01` or `max:0.3` stands for."""
+        """The rule that a string stands for.
+
+        Args:
+            text: Such as `top:0.01` or `max:0.3`.
+        """
         kind, _, number = text.partition(":")
         try:
             value = float(number)
@@ -44,14 +56,18 @@ class PairRule:
             value = float("nan")
         if kind not in ("top", "max") or not 0 < value <= 1:
             raise SettingsError(
-                f"pairs: {text!r} is no rule; write top:SHARE (such as top:0.01) "
+                f"pairs: {text!r} is not a rule; write top:SHARE (such as top:0.01) "
                 "or max:FRACTION (such as max:0.3), with a number above 0 and at most 1"
             )
         return cls("top" if kind == "top" else "max", value)
 
     def number_taken(self, pairs: int) -> int:
-        """How many of `pairs` pairs a `top` rule takes."""
-        # The small slack keeps 0.01 * 200 at 2 where binary fractions say 2.0000000000000004.
+        """Number of pairs that a `top` rule takes.
+
+        Args:
+            pairs: Number of pairs of the window.
+        """
+        # The small slack keeps 0.07 * 100 at 7, where binary fractions give 7.000000000000001.
         return min(pairs, math.ceil(self.value * pairs - 1e-9))
 
     def __str__(self) -> str:
@@ -59,16 +75,22 @@ class PairRule:
 
 
 NULL_WINDOWS = 200
-"""Windows that also go through the untrained model, unless asked otherwise."""
+"""Default number of windows that are also measured with the untrained model."""
+
+SUBSET_WINDOWS = 5000
+"""Windows of a random subset of a run, for its stability, unless asked otherwise."""
+
+MATCH_WINDOWS = 64
+"""Windows on which heads of two models are matched, unless asked otherwise."""
 
 SWEEP_PAIRS: tuple[PairRule, ...] = (
     *(PairRule("top", share) for share in (0.002, 0.005, 0.01, 0.02, 0.05)),
     *(PairRule("max", fraction) for fraction in (0.1, 0.2, 0.3, 0.4, 0.5)),
 )
-"""The pair rules at which every run is measured beside its own."""
+"""The pair rules at which every run is measured besides its own."""
 
 SWEEP_ATTENTION: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5)
-"""The attention thresholds at which every run is measured beside its own."""
+"""The attention thresholds at which every run is measured besides its own."""
 
 
 class SettingOptions(TypedDict, total=False):
@@ -90,7 +112,7 @@ class SettingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything, beside model and corpus, that changes a number of a run.
+    """Everything besides model and corpus that changes the numbers of a run.
 
     >>> Settings.of(window=64, pairs="max:0.3").pairs
     PairRule(kind='max', value=0.3)
@@ -100,9 +122,9 @@ class Settings:
     """
 
     window_tokens: int = 128
-    """Tokens of a window, special tokens included."""
+    """Maximum number of tokens of a window, special tokens included."""
     min_tokens: int = 16
-    """A window with fewer tokens, special ones not counted, is left out."""
+    """Windows with fewer tokens, special ones not counted, are left out."""
     similarity: SimilarityVariant = "raw"
     """How token vectors are compared: the context similarity matrix of the run."""
     pairs: PairRule = PairRule("top", 0.01)
@@ -112,22 +134,26 @@ class Settings:
     special_tokens: bool = False
     """Whether special tokens may form pairs and set the scale of the column mass."""
     layers: tuple[int, ...] | None = None
-    """The layers measured, numbered from 1; all of them when None."""
+    """The layers that are measured, numbered from 1; None for all."""
     permutations: int = 64
-    """How often labels are dealt out at random, for what chance gives; 0 = not at all."""
+    """Number of permutations of the labels, which show what chance gives; 0 for none."""
     minimal: bool = False
     """Whether only the run's own variant, pair rule and threshold are measured: no other variants,
-    no sweep, no permutations, and no profiles by distance."""
+    no sweep, no permutations, no profiles by distance."""
     seed: int = 0
-    """Of whatever is random."""
+    """Of everything random."""
     shard_windows: int = 512
-    """Windows of a shard, the unit of work that is written, resumed and merged."""
+    """Number of windows of a shard, the unit that is written, resumed and merged."""
     batch_tokens: int = 1024
-    """Tokens, padding included, that go through the model at once."""
+    """Maximum number of tokens, padding included, that go through the model at once."""
 
     @classmethod
     def of(cls, **options: Unpack[SettingOptions]) -> "Settings":
-        """The settings that keywords ask for; what is not named has its default."""
+        """The settings that keywords ask for.
+
+        Args:
+            **options: What differs from the defaults.
+        """
         values: dict[str, Any] = dict(options)
         if "window" in values:
             values["window_tokens"] = values.pop("window")
@@ -153,17 +179,17 @@ class Settings:
 
     @property
     def variants(self) -> list[SimilarityVariant]:
-        """The variants of similarity whose sums are kept."""
+        """The similarity variants whose sums are kept."""
         return [self.similarity] if self.minimal else list(SIMILARITY_VARIANTS)
 
     @property
     def rules(self) -> list[PairRule]:
-        """The pair rules measured; the run's own first."""
+        """The pair rules that are measured, the run's own first."""
         return [self.pairs] if self.minimal else [self.pairs, *SWEEP_PAIRS]
 
     @property
     def attention_thresholds(self) -> list[float]:
-        """The attention thresholds measured; the run's own first."""
+        """The attention thresholds that are measured, the run's own first."""
         own = [self.attention_threshold]
         return own if self.minimal else [*own, *SWEEP_ATTENTION]
 
@@ -174,7 +200,7 @@ class Settings:
 
     @property
     def label_permutations(self) -> int:
-        """How often labels are dealt out at random in this run."""
+        """Number of permutations of the labels in this run."""
         return 0 if self.minimal else self.permutations
 
     def to_json(self) -> dict[str, Any]:
@@ -186,9 +212,13 @@ class Settings:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Settings":
-        """The settings that `to_json` wrote; SettingsError where a value is of a wrong kind."""
+        """Parse settings that `to_json` wrote, validating every value.
+
+        Args:
+            values: From a manifest, which may come from anywhere.
+        """
         if not isinstance(values, dict):
-            raise SettingsError("settings: are no JSON object")
+            raise SettingsError("settings: not a JSON object")
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(values) - known):
             raise SettingsError(
@@ -196,7 +226,7 @@ class Settings:
                 "open the run with the version that made it, or a newer one"
             )
         for name, value in values.items():
-            if type(value) not in _JSON_KINDS.get(name, (int,)):
+            if type(value) not in _JSON_TYPES.get(name, (int,)):
                 raise SettingsError(f"settings: {name} is a {type(value).__name__}")
         layers = values.get("layers")
         if layers is not None and not all(type(layer) is int for layer in layers):
@@ -210,7 +240,7 @@ class Settings:
         )
 
 
-_JSON_KINDS: dict[str, tuple[type, ...]] = {
+_JSON_TYPES: dict[str, tuple[type, ...]] = {
     "similarity": (str,),
     "pairs": (str,),
     "attention_threshold": (float, int),
@@ -218,16 +248,27 @@ _JSON_KINDS: dict[str, tuple[type, ...]] = {
     "minimal": (bool,),
     "layers": (list, type(None)),
 }
-"""What JSON may hold for a setting; all others are whole numbers."""
+"""The types that a setting may have in JSON; all others are whole numbers."""
 
 
 def take_options(options: Mapping[str, Any], group: type) -> Any:
-    """The keywords that belong to a group, a `TypedDict` of options."""
+    """The keywords that belong to a group.
+
+    Args:
+        options: Keywords of several groups.
+        group: A `TypedDict` of options.
+    """
     return {name: options[name] for name in group.__annotations__ if name in options}
 
 
 def refuse_unknown_options(function: str, options: Mapping[str, Any], known: type) -> None:
-    """Raise a TypeError, as Python does, for a keyword that no group has."""
+    """Raise a TypeError, as Python does, for an unknown keyword.
+
+    Args:
+        function: Its name, for the message.
+        options: The keywords that it was given.
+        known: A `TypedDict` of all its options.
+    """
     for name in options:
         if name not in known.__annotations__:
             near = difflib.get_close_matches(name, known.__annotations__, n=1)

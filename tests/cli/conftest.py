@@ -1,5 +1,6 @@
 """The command line inside the test's own process: fast, with the exit code and both streams."""
 
+import shutil
 import sys
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,6 +19,12 @@ class Outcome:
     code: int
     out: str
     err: str
+
+
+@pytest.fixture
+def copied_run(demo_run, tmp_path):
+    """A run that may be written to."""
+    return shutil.copytree(demo_run.folder, tmp_path / "run")
 
 
 @pytest.fixture

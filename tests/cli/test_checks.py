@@ -1,15 +1,6 @@
 """`headscope sweep` and `headscope stability`: tables for people, JSON for scripts."""
 
 import json
-import shutil
-
-import pytest
-
-
-@pytest.fixture
-def copied_run(demo_run, tmp_path):
-    """A run that may be written to."""
-    return shutil.copytree(demo_run.folder, tmp_path / "run")
 
 
 def test_sweep_shows_the_layers_of_the_paper_and_marks_the_runs_own_threshold(command, copied_run):

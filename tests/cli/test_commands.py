@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from headscope.cli.app import app
+from headscope.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = [command.name for command in app.registered_commands]
 
 
 def test_analyze_prints_findings_and_where_they_are(command, tmp_path):
@@ -63,7 +62,7 @@ def test_doctor_shows_stacks_and_residuals(command):
     assert "self-check passed" in command("doctor", "--model", "demo").out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS.names)
 def test_every_command_has_help_and_is_documented(command, name):
     outcome = command(name, "--help")
     assert outcome.code == 0
@@ -75,7 +74,7 @@ def test_every_command_has_help_and_is_documented(command, name):
 def test_without_a_command_help_is_shown(command):
     outcome = command()
     assert outcome.code == 0
-    for name in COMMANDS:
+    for name in COMMANDS.names:
         assert name in outcome.out
 
 

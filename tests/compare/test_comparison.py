@@ -11,10 +11,10 @@ import pytest
 import headscope as hs
 from headscope.compare.comparison import training_steps
 from headscope.compare.quantities import QUANTITIES
-from headscope.compare.resampled_stack import resample_sums
 from headscope.compare.shared_documents import shared_documents
 from headscope.errors import RunError, SettingsError
 from headscope.findings.depth import layers_by_third
+from headscope.findings.resampling.resampled_run import interval_of, resample_columns
 from headscope.run import Run
 
 SQL = {
@@ -206,21 +206,21 @@ def test_intervals_of_differences_cover():
     rng = np.random.default_rng(0)
     missed = missed_apart = 0
     for number in range(200):
-        shared = rng.normal(size=(40, 1))
+        shared = rng.normal(size=(40, 1, 1))
         stacks = [
             {
-                quantity.measure.numerator: shared + 0.3 * rng.normal(size=(40, 1)),
-                quantity.measure.denominator: np.ones((40, 1)),
+                quantity.measure.numerator: shared + 0.3 * rng.normal(size=(40, 1, 1)),
+                quantity.measure.denominator: np.ones((40, 1, 1)),
             }
             for _ in range(2)
         ]
         one, two, apart = (
-            resample_sums(stack, (1,), seed).estimate(quantity, [0])
+            quantity.samples(resample_columns(stack, np.arange(40), (1,), seed), [1])
             for stack, seed in zip(
                 (*stacks, stacks[1]), (number, number, 10_000 + number), strict=True
             )
         )
-        found, wide = two.less(one).interval, apart.less(one).interval
+        found, wide = interval_of(two - one), interval_of(apart - one)
         missed += not found.low <= 0 <= found.high
         missed_apart += not wide.low <= 0 <= wide.high
     assert 2 <= missed <= 20

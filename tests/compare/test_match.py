@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headscope as hs
-from headscope.compare.match import _strangers, match_runs
+from headscope.compare.match import _mismatched_tokens, match_runs
 from headscope.errors import ModelError, SettingsError
 from tests.compare.tiny_bert import HEADS, LAYERS, TEXTS, loaded, tiny_bert, with_heads_permuted
 from tests.text.tiny_tokenizers import byte_level, wordpiece
@@ -47,7 +47,7 @@ def test_matching_depends_on_no_padding():
 def test_the_null_pairs_every_text_with_another():
     lengths = [5, 3, 5, 4]
     starts = np.cumsum([0, *lengths])
-    here, there = _strangers(lengths, np.random.default_rng(0))
+    here, there = _mismatched_tokens(lengths, np.random.default_rng(0))
     text = np.searchsorted(starts, here, side="right") - 1
     other = np.searchsorted(starts, there, side="right") - 1
     assert set(text) == set(other) == {0, 1, 2, 3}

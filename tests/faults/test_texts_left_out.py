@@ -99,8 +99,8 @@ def test_a_shard_of_bad_texts_alone_is_no_hindrance(without, tmp_path, capsys):
     assert len(run.left_out) == 6
     assert_same_numbers(run, without)
     said = capsys.readouterr().err
-    assert "left out text 0 of document 'bad-0': layer 1 (encoder) writes NaN" in said
-    assert "left out 1 more texts" in said
+    assert "left out window 0 of document 'bad-0': layer 1 (encoder) writes NaN" in said
+    assert "left out 1 more windows" in said
     page = run.report().path.read_text()
     assert "6 (6 not finite) texts" in page
     assert "bad-2" in page

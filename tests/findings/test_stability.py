@@ -17,8 +17,8 @@ from headscope.findings.resampling.weighted_sums import weighted_sums
 from headscope.findings.stability import domain_of, stability
 from headscope.findings.stability.reliability import spearman_brown
 from headscope.findings.stability.window_groups import (
-    dealt_anew,
     labelled_groups,
+    permuted_groups,
     random_halves,
     random_subsets,
 )
@@ -56,17 +56,17 @@ def labelled_run(demo_model, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(labelled_run):
-    """What its texts tell when nothing else is asked for."""
+    """What its windows tell when nothing else is asked for."""
     return labelled_run.stability()
 
 
-def rows_and_texts(run: hs.Run) -> tuple[pd.DataFrame, pd.DataFrame]:
+def rows_and_windows(run: hs.Run) -> tuple[pd.DataFrame, pd.DataFrame]:
     texts = run.windows().to_table(columns=["document", "label"]).to_pandas()
     return run.rows().to_table().to_pandas(), texts
 
 
 def planted(documents, labels, **columns) -> tuple[ds.Dataset, ds.Dataset]:
-    """Rows and windows of a run in which all columns are 1, but for those given: (text, head)."""
+    """Rows and windows of a run in which all columns are 1, but for those given: (window, head)."""
     texts, heads = len(documents), LAYERS * HEADS
     names = {m.numerator for m in MEASURES} | {m.denominator for m in MEASURES}
     names |= {m.expected for m in MEASURES if m.expected}
@@ -83,7 +83,7 @@ def planted(documents, labels, **columns) -> tuple[ds.Dataset, ds.Dataset]:
 
 
 def test_weighted_sums_equal_sums_by_pandas(labelled_run):
-    rows, texts = rows_and_texts(labelled_run)
+    rows, texts = rows_and_windows(labelled_run)
     weights = np.random.default_rng(0).integers(0, 3, (4, len(texts)))
     found = weighted_sums(labelled_run.rows(), ["pairs", "same_sentence_expected"], weights)
     for choice, weight in enumerate(weights):
@@ -95,7 +95,7 @@ def test_weighted_sums_equal_sums_by_pandas(labelled_run):
 
 
 def test_domains_are_what_the_rows_of_their_texts_give(labelled_run, found):
-    rows, texts = rows_and_texts(labelled_run)
+    rows, texts = rows_and_windows(labelled_run)
     domains = found.domains
     assert domains.texts == texts["label"].value_counts().to_dict()
     for label, heads in domains.heads.groupby("group"):
@@ -113,7 +113,7 @@ def test_domains_are_what_the_rows_of_their_texts_give(labelled_run, found):
 
 
 def test_subsets_add_up_to_the_run(labelled_run, found):
-    """Two halves hold every text once, so that their counts are those of the run."""
+    """Two halves hold every window once, so that their counts are those of the run."""
     subsets = found.subsets
     assert list(subsets.texts) == ["subset 1", "subset 2"]
     assert sum(subsets.texts.values()) == labelled_run.manifest.corpus.windows
@@ -137,12 +137,12 @@ def test_agreement_is_that_of_the_tables_beside_it(labelled_run):
     assert row["difference"] == pytest.approx(np.mean(gaps))
 
 
-documents_of_texts = st.lists(st.integers(0, 6), min_size=2, max_size=60).map(
+documents_of_windows = st.lists(st.integers(0, 6), min_size=2, max_size=60).map(
     lambda ids: np.unique(ids, return_inverse=True)[1].astype(np.int64)
 )
 
 
-@given(documents_of_texts, st.integers(1, 40), st.integers(2, 4), st.integers(0, 99))
+@given(documents_of_windows, st.integers(1, 40), st.integers(2, 4), st.integers(0, 99))
 def test_subsets_are_disjoint_and_keep_documents_whole(document, texts, subsets, seed):
     lengths = np.bincount(document)
     subsets = min(subsets, len(lengths))
@@ -156,7 +156,7 @@ def test_subsets_are_disjoint_and_keep_documents_whole(document, texts, subsets,
     assert (sizes < texts + lengths.max()).all(), "too large by part of a document at most"
 
 
-@given(documents_of_texts, st.integers(0, 99))
+@given(documents_of_windows, st.integers(0, 99))
 def test_halves_hold_every_text_once_and_keep_documents_whole(document, seed):
     lengths = np.bincount(document)
     if len(lengths) < 2:
@@ -169,10 +169,10 @@ def test_halves_hold_every_text_once_and_keep_documents_whole(document, seed):
         assert abs(int(half.sum()) - int(other.sum())) <= lengths.max()
 
 
-def test_labels_dealt_anew_keep_documents_whole_and_their_number():
+def test_permuted_labels_keep_documents_whole_and_their_number():
     document = np.repeat(np.arange(6), [1, 2, 3, 1, 2, 3])
     groups = labelled_groups([["a", "b", None][number % 3] for number in document], 9)
-    member = dealt_anew(groups, document, np.random.default_rng(0))
+    member = permuted_groups(groups, document, np.random.default_rng(0))
     assert (member.sum(axis=0) == groups.member.sum(axis=0)).all(), "no label stays no label"
     for group in member:
         assert len(set(document[group])) == 2
@@ -180,7 +180,7 @@ def test_labels_dealt_anew_keep_documents_whole_and_their_number():
 
 
 def test_reliability_is_that_of_the_plan():
-    """Heads differ by 1, texts add noise: of n texts, reliability is 1 / (1 + noise**2 / n)."""
+    """Heads differ by 1, windows add noise: of n windows, reliability is 1 / (1 + noise**2 / n)."""
     rng = np.random.default_rng(5)
     texts, heads = 80, LAYERS * HEADS
     true = rng.normal(size=heads)
@@ -281,9 +281,9 @@ def test_the_seed_decides_and_nothing_else(labelled_run, found):
 @pytest.mark.parametrize(
     ("documents", "labels", "says"),
     [
-        (["a"], [None], "the run has one text"),
+        (["a"], [None], "the run has one window"),
         (["a", "a"], [None, None], "the run has one document"),
-        (["a", "b"], [None, None], "no text has one"),
+        (["a", "b"], [None, None], "no window has one"),
         (["a", "b"], ["news", "news"], "all have 'news'"),
         (["a", "b"], ["news", "email"], "cannot be told apart"),
     ],
@@ -299,7 +299,7 @@ def test_what_the_texts_cannot_tell_is_said(documents, labels, says):
 
 
 def test_a_measure_without_values_is_named_and_has_no_number(found):
-    assert "lemma_repetition (encoder): no head has a value in these texts" in found.unanswered
+    assert "lemma_repetition (encoder): no head has a value in these windows" in found.unanswered
     for table in (found.subsets.agreement, found.reliability, found.domains.agreement):
         row = table.set_index("measure").loc["lemma_repetition"]
         row = row.drop(["stack", "splits"], errors="ignore")
@@ -310,7 +310,7 @@ def test_a_measure_without_values_is_named_and_has_no_number(found):
     ("options", "says"),
     [
         ({"subset": 0}, "subset"),
-        ({"subsets": 1}, "two are the least"),
+        ({"subsets": 1}, "compare at least two"),
         ({"seed": -1}, "seed"),
     ],
 )

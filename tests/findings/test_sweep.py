@@ -76,7 +76,7 @@ def test_sweep_equals_a_separate_run(swept, demo_model, corpus, tmp_path, axis, 
 
 
 def totals_at(swept: hs.Run, model, **own) -> dict[str, NDArray[np.float64]]:
-    """The totals of the same windows in the same shards, measured anew with other settings."""
+    """The totals of the same windows in the same shards, measured again with other settings."""
     settings = replace(swept.manifest.settings, **own)
     shards, first = [], 0
     for number, digest in enumerate(swept.manifest.corpus.window_hashes):

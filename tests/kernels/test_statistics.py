@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from headscope.kernels.cpu import fused, head_tiles, norm_pruning
 from headscope.kernels.cpu.fused import fused_statistics
 from headscope.kernels.cpu.jit import layout
-from headscope.kernels.similarity_sums import sum_by_position, sum_products_by_position
+from headscope.kernels.similarity import sum_by_position, sum_products_by_position
 from headscope.kernels.token_rows import column_mass
 from headscope.kernels.vectorised import vectorised_statistics
 from headscope.settings import SWEEP_ATTENTION, SWEEP_PAIRS, PairRule, Settings

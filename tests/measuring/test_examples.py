@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headscope.errors import RunError
-from headscope.measuring.examples import MOST_PAIRS, measure_examples
+from headscope.measuring.examples import MAX_PAIRS, measure_examples
 from headscope.runs.examples import read_examples
 from headscope.runs.folder import RunFolder
 from headscope.settings import PairRule
@@ -32,7 +32,7 @@ def test_long_lists_keep_their_most_similar_pairs(demo_model, demo_run, tmp_path
     measure_examples(run, demo_model, demo_model.sites_of([1, 4]))
     examples = read_examples(tmp_path)
     assert sorted(examples["layer"].unique()) == [1, 4]
-    assert (examples.groupby(["text", "layer", "head"]).size() == MOST_PAIRS).all()
+    assert (examples.groupby(["text", "layer", "head"]).size() == MAX_PAIRS).all()
 
 
 def test_a_run_without_examples_has_an_empty_table(tmp_path):

@@ -1,6 +1,6 @@
 """The families that headscope is tested on, as tiny random models built from their config classes.
 
-Also the source of the table in docs/architectures.md: see write_table.py.
+Also the source of the table in docs/architectures.md: see tools/write_families.py.
 """
 
 import warnings

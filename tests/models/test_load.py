@@ -112,7 +112,7 @@ def test_an_unknown_model_is_refused_within_seconds(monkeypatch: pytest.MonkeyPa
         ("./nowhere", "no such folder"),
         (Path("nowhere"), "no such folder"),
         ("a/b/c", "no such folder"),
-        ("no model name!", "is no model name"),
+        ("no model name!", "is not a model name"),
     ],
 )
 def test_what_cannot_be_a_model_is_refused(spec: str | Path, match: str) -> None:

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from headscope.pages.bundle import script_of, style_of, widget_of
+from headscope.pages.bundle_assets import script_of, style_of, widget_of
 from headscope.pages.document import as_script_data, make_page, visible
 
 ASSETS = files("headscope.pages").joinpath("assets")

@@ -6,7 +6,7 @@ import pytest
 
 import headscope as hs
 from headscope.pages import notebook
-from headscope.pages.bundle import style_of, widget_of
+from headscope.pages.bundle_assets import style_of, widget_of
 from headscope.pages.report import Report
 from tests.browser import open_page
 

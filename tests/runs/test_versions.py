@@ -10,7 +10,7 @@ import headscope as hs
 from headscope.errors import RunError
 from headscope.runs.manifest import READABLE, SCHEMA
 from tests.compare.tiny_bert import TEXTS, loaded, tiny_bert
-from tests.runs.keep_run import KEPT
+from tools.keep_run import KEPT
 
 
 def test_a_run_of_every_version_is_kept():
@@ -72,12 +72,12 @@ def test_going_on_with_a_run_of_an_older_version_is_refused(tmp_path, monkeypatc
     [
         (SCHEMA + 1, "pip install --upgrade headscope"),
         (99, "open it with a newer headscope"),
-        (0, "is no manifest"),
-        (-1, "is no manifest"),
-        ("1", "is no manifest"),
-        (True, "is no manifest"),
-        (1.0, "is no manifest"),
-        (None, "is no manifest"),
+        (0, "is not a manifest"),
+        (-1, "is not a manifest"),
+        ("1", "is not a manifest"),
+        (True, "is not a manifest"),
+        (1.0, "is not a manifest"),
+        (None, "is not a manifest"),
     ],
 )
 def test_other_versions_say_what_to_do(tmp_path, schema, advice):

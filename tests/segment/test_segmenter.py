@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import headscope as hs
 from headscope.errors import ModelError, SettingsError
-from headscope.segment import segmenter as stream
+from headscope.segment import stream
 from headscope.segment.segmenter import Segmenter
 from headscope.segment.training.bare_text import bare_text
 from headscope.text.demo import read_demo

@@ -38,20 +38,20 @@ main()
 
 
 @pytest.fixture(scope="module")
-def desk(demo_model):
+def queue(demo_model):
     return ModelQueue({"demo": "demo"}, max_tokens=64)
 
 
 @pytest.fixture(scope="module")
-def client(desk):
-    with TestClient(make_app(desk), base_url="http://127.0.0.1") as client:
+def client(queue):
+    with TestClient(make_app(queue), base_url="http://127.0.0.1") as client:
         yield client
 
 
 @contextmanager
-def running(desk):
+def running(queue):
     """The address of a real server."""
-    server = uvicorn.Server(uvicorn.Config(make_app(desk), port=0, log_level="error"))
+    server = uvicorn.Server(uvicorn.Config(make_app(queue), port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -91,7 +91,7 @@ def test_long_texts_are_cut_off_at_the_limit(client):
         ({"json": {"model": "demo", "text": " "}}, 422, "empty"),
         ({"json": {"model": "demo", "text": "word"}}, 422, "one token"),
         ({"json": {"model": "demo"}}, 400, "a model and a text"),
-        ({"json": {"model": "demo", "text": 7}}, 400, "must be text"),
+        ({"json": {"model": "demo", "text": 7}}, 400, "must be Unicode strings"),
         ({"json": [1, 2]}, 400, "a model and a text"),
         (
             {"content": b"\xff{", "headers": {"Content-Type": "application/json"}},
@@ -110,7 +110,7 @@ def test_long_texts_are_cut_off_at_the_limit(client):
                 "headers": {"Content-Type": "application/json"},
             },
             400,
-            "must be text",
+            "must be Unicode strings",
         ),
     ],
 )
@@ -164,8 +164,8 @@ def test_the_page_comes_with_a_policy(client):
     assert page.headers["x-content-type-options"] == "nosniff"
 
 
-def test_200_requests_at_once_all_get_an_answer(desk):
-    with running(desk) as address, ThreadPoolExecutor(50) as pool:
+def test_200_requests_at_once_all_get_an_answer(queue):
+    with running(queue) as address, ThreadPoolExecutor(50) as pool:
 
         def one(_):
             return httpx2.post(
@@ -200,19 +200,19 @@ def test_one_model_at_a_time_is_in_memory(monkeypatch, demo_model):
     loads = []
 
     def load(name):
-        assert desk._loaded is None, "the old one is let go before a new one is loaded"
+        assert queue._loaded is None, "the old one is let go before a new one is loaded"
         loads.append(name)
         return copy.copy(demo_model)
 
     monkeypatch.setattr(model_queue, "load_model", load)
-    desk = ModelQueue({"one": "one", "two": "two"}, max_tokens=32)
+    queue = ModelQueue({"one": "one", "two": "two"}, max_tokens=32)
     for name in ("one", "one", "two", "one"):
-        desk.look(name, TEXT)
+        queue.look(name, TEXT)
     assert loads == ["one", "two", "one"]
 
 
-def test_the_live_page_shows_a_text_that_is_typed(browser, desk):
-    with running(desk) as address:
+def test_the_live_page_shows_a_text_that_is_typed(browser, queue):
+    with running(queue) as address:
         opened = open_page(browser, address)
         opened.viewer_is_quiet()
         assert opened.page.locator(".head-cell").count() == 72
@@ -246,8 +246,8 @@ def test_models_on_offer_are_those_named_the_demo_and_the_cached(tmp_path):
     assert local_models([], tmp_path / "nowhere") == {"demo": "demo"}
 
 
-def test_a_port_that_is_taken_is_refused(desk):
-    with running(desk) as address, pytest.raises(SettingsError, match="--port"):
+def test_a_port_that_is_taken_is_refused(queue):
+    with running(queue) as address, pytest.raises(SettingsError, match="--port"):
         serve(["demo"], port=int(address.rsplit(":", 1)[1]))
     with pytest.raises(SettingsError, match="max tokens"):
         serve(["demo"], max_tokens=1)

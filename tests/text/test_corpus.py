@@ -139,7 +139,7 @@ def test_the_library_for_hub_datasets_reads_local_folders(tmp_path):
         ("a.txt", b" \n ", "no text"),
         ("a.jsonl", b"\n\n", "no text"),
         ("a.csv", b"text\n", "no text"),
-        ("a.jsonl", b'{"text": "x"}\n[1]', "line 2 is no JSON object"),
+        ("a.jsonl", b'{"text": "x"}\n[1]', "line 2 is not a JSON object"),
         ("a.jsonl", b"[" * 100_000, "line 1 is not valid JSON"),
         ("a.jsonl", b'{"text": 5}', "holds int, not text"),
         ("a.jsonl", b'{"text": "\\ud800"}', "half a surrogate pair"),
@@ -148,8 +148,8 @@ def test_the_library_for_hub_datasets_reads_local_folders(tmp_path):
         ("a.conllu", b"1\tIt\tit\n", "line 1 is not CoNLL-U: 3 tab"),
         ("a.conllu", b"\n\nx" + b"\t_" * 9, "line 3 is not CoNLL-U: the token id is 'x'"),
         ("a.parquet", b"PAR1 not really", "as Parquet"),
-        ("a.xyz", b"text", "no known kind.*conllu"),
-        ("a", b"text", "no known kind"),
+        ("a.xyz", b"text", "no known format.*conllu"),
+        ("a", b"text", "no known format"),
     ],
 )
 def test_bad_input_is_named_in_one_line(tmp_path, name, content, message):

@@ -3,204 +3,198 @@
 import json
 import sys
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.cli.options import (
-    AllowPickle,
-    Device,
-    Dtype,
-    Json,
-    ModelOption,
-    Quiet,
-    TrustRemoteCode,
-)
+from headscope.cli.option_groups import HelpWhenBuilt, OptionGroup
+from headscope.cli.options import DEFAULTS, OUTPUT_PANEL, Json, ModelOptions, PairOptions, Quiet
+from headscope.cli.tables import Column, print_table
 from headscope.errors import SettingsError
 from headscope.kernels.cpu.compile_ahead import compile_ahead
-from headscope.runs.left_out import count_kinds
-from headscope.settings import similarity_variant
+from headscope.settings import NULL_WINDOWS, similarity_variant
 from headscope.system.timing import stage_times
 
+if TYPE_CHECKING:
+    from headscope.run import Run
 
-def analyze_command(
-    model: ModelOption = "demo",
+
+def _corpus_help() -> str:
+    from headscope.text.readers import file_endings
+
+    return (
+        f"[b]demo[/b], a file ({' '.join(file_endings())}, also .gz), a folder, - for standard "
+        "input, or hf:NAME. May be given several times."
+    )
+
+
+@dataclass(frozen=True)
+class CorpusOptions(OptionGroup, panel="Corpus"):
+    """What is read, and how it is cut into windows."""
+
     corpus: Annotated[
         list[str] | None,
-        typer.Option(
-            "--corpus",
-            "-c",
-            metavar="FILE|DIR|-",
-            help="[b]demo[/b], a file (.txt .md .jsonl .csv .tsv .parquet .conllu, also .gz), a "
-            "folder, - for standard input, or hf:NAME. May be given several times.",
-        ),
-    ] = None,
+        typer.Option("--corpus", "-c", metavar="FILE|DIR|-"),
+        HelpWhenBuilt(_corpus_help),
+    ] = None
     texts: Annotated[
-        int | None, typer.Option("--texts", "-n", help="At most so many windows; all by default.")
-    ] = None,
-    window: Annotated[int, typer.Option(help="Tokens of a window, special tokens included.")] = 128,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Run folder. An unfinished run there is resumed."),
-    ] = None,
+        int | None,
+        typer.Option("--texts", "-n", help="Maximum number of windows (default: all)."),
+    ] = None
+    window: Annotated[
+        int, typer.Option(help="Maximum number of tokens in a window, special tokens included.")
+    ] = DEFAULTS.window_tokens
+    min_tokens: Annotated[
+        int, typer.Option(help="Leave out windows with fewer tokens than this.")
+    ] = DEFAULTS.min_tokens
+    text_column: Annotated[str, typer.Option(help="Tables: column that holds the text.")] = "text"
+    id_column: Annotated[
+        str | None, typer.Option(help="Tables: column that names the document.")
+    ] = None
+    label_column: Annotated[
+        str | None, typer.Option(help="Tables: column that names the domain.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class MeasuringOptions(PairOptions):
+    """What is measured."""
+
     layers: Annotated[
-        str | None, typer.Option(help="Only these layers, from 1, such as 1,6,11.")
-    ] = None,
-    similarity: Annotated[str, typer.Option(help="raw, centred or cosine.")] = "raw",
-    pairs: Annotated[
-        str,
-        typer.Option(help="High-similarity pairs: top:SHARE of a text's pairs or max:FRACTION."),
-    ] = "top:0.01",
-    attention_threshold: Annotated[
-        float, typer.Option(help="Scaled column mass from which a token has high attention.")
-    ] = 0.3,
-    special_tokens: Annotated[
-        bool, typer.Option("--special-tokens", help="Let special tokens form pairs.")
-    ] = False,
+        str | None,
+        typer.Option(help="Measure only these layers, numbered from 1, such as 1,6,11."),
+    ] = None
     minimal: Annotated[
         bool,
         typer.Option(
             "--minimal",
-            help="Only this similarity and these thresholds: no sweep, permutations or profiles.",
+            help="Measure only this similarity and these thresholds: no sweep, no permutations, no "
+            "profiles by distance.",
         ),
-    ] = False,
+    ] = DEFAULTS.minimal
     nulls: Annotated[
-        int, typer.Option(help="Texts for the untrained model, as the null; 0 = off.")
-    ] = 200,
-    min_tokens: Annotated[
-        int, typer.Option(help="Leave out windows with fewer tokens than this.")
-    ] = 16,
-    text_column: Annotated[str, typer.Option(help="Column of tables with the text.")] = "text",
-    id_column: Annotated[
-        str | None, typer.Option(help="Column of tables that names the document.")
-    ] = None,
-    label_column: Annotated[
-        str | None, typer.Option(help="Column of tables that names the domain.")
-    ] = None,
-    batch_tokens: Annotated[
-        int, typer.Option(help="Tokens that go through the model at once.")
-    ] = 1024,
-    shard_windows: Annotated[
-        int, typer.Option(help="Texts of a shard, the piece of work that a worker takes.")
-    ] = 512,
+        int,
+        typer.Option(
+            help="Number of windows that untrained models also read, as the null (0: none)."
+        ),
+    ] = NULL_WINDOWS
+
+
+@dataclass(frozen=True)
+class OutputOptions(OptionGroup, panel=OUTPUT_PANEL):
+    """What is written, and what is printed."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Run folder (default: one in runs/). An unfinished run there is resumed.",
+        ),
+    ] = None
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Whether to write report.html.")
+    ] = True
+    log: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Append a line of JSON for each event to this file."),
+    ] = None
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Print the time taken by each stage at the end.")
+    ] = False
+    as_json: Json = False
+    quiet: Quiet = False
+
+
+@dataclass(frozen=True)
+class WorkerOptions(OptionGroup, panel="Workers"):
+    """Who measures, and in which portions."""
+
     workers: Annotated[
         int | None,
-        typer.Option(help="Processes (with --on ray: actors) that share out the cores."),
-    ] = None,
-    on: Annotated[
-        str, typer.Option(help="local, or ray: on a Ray cluster, or a Ray started here.")
-    ] = "local",
-    address: Annotated[
-        str | None, typer.Option(help="Of the Ray cluster: auto, or HOST:PORT.")
-    ] = None,
+        typer.Option(
+            help="Number of worker processes (with --on ray: actors) that share the cores."
+        ),
+    ] = None
     threads: Annotated[
-        int | None, typer.Option(help="Threads of a worker; by default the cores shared out.")
-    ] = None,
+        int | None,
+        typer.Option(help="Threads per worker (default: the cores, shared out evenly)."),
+    ] = None
+    batch_tokens: Annotated[
+        int, typer.Option(help="Number of tokens that go through the model at once.")
+    ] = DEFAULTS.batch_tokens
+    shard_windows: Annotated[
+        int, typer.Option(help="Number of windows in a shard, the unit of work of a worker.")
+    ] = DEFAULTS.shard_windows
+    on: Annotated[
+        str, typer.Option(help="local, or ray: a Ray cluster, or Ray started on this machine.")
+    ] = "local"
+    address: Annotated[
+        str | None, typer.Option(help="Ray: address of the cluster, auto or HOST:PORT.")
+    ] = None
     gpus_per_worker: Annotated[
-        float, typer.Option(help="GPUs that Ray sets aside for a worker, such as 1 or 0.5.")
-    ] = 0.0,
+        float, typer.Option(help="Ray: GPUs reserved for each worker, such as 1 or 0.5.")
+    ] = 0.0
     via: Annotated[
         str | None,
         typer.Option(
             metavar="URL",
-            help="Store of fsspec (s3://...) for Ray workers that do not see the run folder.",
+            help="Ray: fsspec storage (s3://...) for workers that do not see the run folder.",
         ),
-    ] = None,
-    log: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Append a line of JSON for everything that happens."),
-    ] = None,
-    report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Whether to write report.html.")
-    ] = True,
-    dtype: Dtype = "float32",
-    device: Device = "cpu",
-    allow_pickle: AllowPickle = False,
-    trust_remote_code: TrustRemoteCode = False,
-    profile: Annotated[
-        bool, typer.Option("--profile", help="Say at the end where the time went, by stage.")
-    ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    ] = None
+
+
+def analyze_command(
+    corpus: CorpusOptions,
+    model: ModelOptions,
+    measuring: MeasuringOptions,
+    output: OutputOptions,
+    workers: WorkerOptions,
 ) -> None:
     """Measure what every head of a model writes, over a corpus.
 
     Without options: the demo model over the demo corpus, into runs/demo.
     """
     # Before torch is imported: that takes about as long.
-    compile_ahead(window)
+    compile_ahead(corpus.window)
     from headscope.analyze import analyze
-    from headscope.cli.tables import print_findings
     from headscope.measuring.workers.plan import place
 
+    options: dict[str, Any] = {}
+    for group in (corpus, model, measuring, workers):
+        options |= group.keywords()
+    options |= {
+        "corpus": corpus.corpus or ["demo"],
+        "layers": None if measuring.layers is None else _layer_numbers(measuring.layers),
+        "similarity": similarity_variant(measuring.similarity),
+        "on": place(workers.on),
+    }
     stack = ExitStack()
-    times = stack.enter_context(stage_times()) if profile else None
+    times = stack.enter_context(stage_times()) if output.profile else None
     try:
         run = analyze(
-            model,
-            corpus or ["demo"],
-            texts=texts,
-            out=out,
-            window=window,
-            min_tokens=min_tokens,
-            layers=None if layers is None else _layer_numbers(layers),
-            similarity=similarity_variant(similarity),
-            pairs=pairs,
-            attention_threshold=attention_threshold,
-            special_tokens=special_tokens,
-            minimal=minimal,
-            nulls=nulls,
-            report=report,
-            text_column=text_column,
-            id_column=id_column,
-            label_column=label_column,
-            batch_tokens=batch_tokens,
-            shard_windows=shard_windows,
-            workers=workers,
-            on=place(on),
-            address=address,
-            threads=threads,
-            gpus_per_worker=gpus_per_worker,
-            via=via,
-            log=log,
-            dtype=dtype,
-            device=device,
-            allow_pickle=allow_pickle,
-            trust_remote_code=trust_remote_code,
-            progress=not quiet,
+            **options,
+            out=output.out,
+            report=output.report,
+            log=output.log,
+            progress=not output.quiet,
         )
     except KeyboardInterrupt:
         sys.stderr.write(
             "headscope: interrupted; finished shards are kept: "
-            "run the same command again to go on\n"
+            "run the same command again to resume\n"
         )
         raise typer.Exit(130) from None
     finally:
         stack.close()
     if times is not None:
         sys.stderr.write(f"seconds of all threads, by stage\n{times}\n")
-    if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "run": str(run.folder),
-                    "texts": run.manifest.corpus.windows,
-                    "left_out": len(run.left_out),
-                    "layers": json.loads(run.layers.to_json(orient="records")),
-                }
-            )
-        )
-        return
-    print_findings(run)
-    if left_out := run.left_out:
-        typer.echo(
-            f"left out {count_kinds(left_out)} texts; headscope info {run.folder} names them"
-        )
-    if not quiet:
-        typer.echo(f"run     {run.folder}")
-    if report and not quiet:
-        typer.echo(f"report  {run.folder / 'report.html'}")
+    if output.as_json:
+        _print_json(run)
+    else:
+        _print_findings(run, output)
 
 
 def _layer_numbers(text: str) -> list[int]:
@@ -208,3 +202,36 @@ def _layer_numbers(text: str) -> list[int]:
         return [int(number) for number in text.split(",")]
     except ValueError:
         raise SettingsError(f"layers: {text!r} is not a list of numbers such as 1,6,11") from None
+
+
+def _print_json(run: "Run") -> None:
+    facts = {
+        "run": str(run.folder),
+        "texts": run.manifest.corpus.windows,
+        "left_out": len(run.left_out),
+        "layers": json.loads(run.layers.to_json(orient="records")),
+    }
+    typer.echo(json.dumps(facts))
+
+
+def _print_findings(run: "Run", output: OutputOptions) -> None:
+    from headscope.findings.findings_table import finding_columns, finding_rows
+    from headscope.measures.tables import layer_table
+    from headscope.runs.left_out import count_kinds
+
+    corpus, name = run.manifest.corpus, run.manifest.model.name
+    for stack, dataset in run.stacks.items():
+        print_table(
+            [Column(column.title, number=True) for column in finding_columns()],
+            finding_rows(layer_table(dataset)),
+            title=f"{name}, {stack}: {corpus.windows:,} windows of {', '.join(corpus.sources)}",
+            caption="expected: the same share among all pairs of the window at the same distances",
+        )
+    if left_out := run.left_out:
+        typer.echo(
+            f"left out {count_kinds(left_out)} windows; headscope info {run.folder} lists them"
+        )
+    if not output.quiet:
+        typer.echo(f"run     {run.folder}")
+        if output.report:
+            typer.echo(f"report  {run.folder / 'report.html'}")

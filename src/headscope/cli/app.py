@@ -1,64 +1,72 @@
-"""`headscope`: the commands together, and what happens when one of them fails."""
+"""`headscope`: the app that the commands make, and what happens when one of them fails."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from headscope import __version__
-from headscope.cli.analyze import analyze_command
-from headscope.cli.claims import claims_command
-from headscope.cli.compare import compare_command
-from headscope.cli.doctor import doctor_command
-from headscope.cli.figures import figures_command
-from headscope.cli.info import info_command
-from headscope.cli.look import look_command
-from headscope.cli.merge import merge_command
-from headscope.cli.report import report_command
-from headscope.cli.segment import segment_command
-from headscope.cli.segment_eval import segment_eval_command
-from headscope.cli.serve import serve_command
-from headscope.cli.stability import stability_command
-from headscope.cli.sweep import sweep_command
+from headscope.cli.commands import COMMANDS, Command
+from headscope.cli.option_groups import flatten
+from headscope.cli.options import OUTPUT_PANEL
 from headscope.errors import HeadscopeError
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
+"""Exit code after Ctrl-C, as in shells."""
 
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
-"""A mistyped option or command. (Which module it lives in changes between versions of typer.)"""
+"""A mistyped option or command. (Its module depends on the version of typer.)"""
 
 
-class _InOrder(TyperGroup):
-    """Commands in the order in which they are used, not of the alphabet."""
+class _CommandsInOrder(TyperGroup):
+    """Commands in the order in which they are used, not alphabetically."""
 
     def list_commands(self, ctx: object) -> list[str]:
         """The names of the commands as they were added."""
         return list(self.commands)
 
 
-app = typer.Typer(
-    cls=_InOrder,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("analyze")(analyze_command)
-app.command("info")(info_command)
-app.command("report")(report_command)
-app.command("figures")(figures_command)
-app.command("merge")(merge_command)
-app.command("claims")(claims_command)
-app.command("sweep")(sweep_command)
-app.command("stability")(stability_command)
-app.command("compare")(compare_command)
-app.command("look")(look_command)
-app.command("serve")(serve_command)
-app.command("segment")(segment_command)
-app.command("segment-eval")(segment_eval_command)
-app.command("doctor")(doctor_command)
+class _PanelledCommand(TyperCommand):
+    """A command whose --help is in its output panel, if it has one.
+
+    It would otherwise be alone in a panel above all others.
+    """
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option --help."""
+        option = super().get_help_option(ctx)
+        panels = [getattr(parameter, "rich_help_panel", None) for parameter in self.params]
+        if option is not None and OUTPUT_PANEL in panels:
+            option.rich_help_panel = OUTPUT_PANEL
+        return option
+
+
+def build_app() -> typer.Typer:
+    """The command line with all commands that are registered by now."""
+    app = typer.Typer(
+        cls=_CommandsInOrder,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(headscope)
+    for command in COMMANDS:
+        add = app.command(
+            command.name,
+            cls=_PanelledCommand,
+            help=_help(command),
+            rich_help_panel=command.panel,
+        )
+        add(flatten(command.run))
+    return app
+
+
+def _help(command: Command) -> str:
+    """The docstring of a command, a line per paragraph: typer keeps other line breaks."""
+    paragraphs = (command.run.__doc__ or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _print_version(asked: bool) -> bool:
@@ -68,11 +76,12 @@ def _print_version(asked: bool) -> bool:
     return asked
 
 
-@app.callback()
 def headscope(
     show_version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Say which."),
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     """See and measure what every attention head of a transformer writes."""
@@ -82,7 +91,7 @@ def main() -> None:
     """Run a command; errors meant for users take one line of standard error."""
     try:
         # Not standalone: typer would show a mistyped option in a box of several lines.
-        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False))
+        sys.exit(build_app()(sys.argv[1:] or ["--help"], standalone_mode=False))
     except HeadscopeError as error:
         _say(str(error))
         sys.exit(error.exit_code)
@@ -92,7 +101,7 @@ def main() -> None:
         _say(f"{error.format_message().rstrip('.')}; see: {command} --help")  # type: ignore[attr-defined]
         sys.exit(2)
     except MemoryError:
-        _say("memory ran out; try a smaller --batch-tokens or --window, or a smaller model")
+        _say("out of memory; try a smaller --batch-tokens or --window, or a smaller model")
         sys.exit(1)
     except (KeyboardInterrupt, typer.Abort):
         _say("interrupted")

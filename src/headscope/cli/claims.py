@@ -2,12 +2,12 @@
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.cli.options import Json
+from headscope.cli.options import Json, RunFolder
+from headscope.cli.tables import Column, print_table
 from headscope.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -16,17 +16,16 @@ if TYPE_CHECKING:
 
 
 def claims_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
+    run: RunFolder,
     explain: Annotated[
         str | None,
-        typer.Option(metavar="CLAIM", help="Definition, null and numbers of one claim."),
+        typer.Option(metavar="CLAIM", help="Show definition, null and numbers of this claim."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Judge each claim of the paper: holds, fails or undecided, against its null."""
-    from headscope.findings.claims import CLAIMS
-    from headscope.findings.claims.judge import judge
+    """Judge each claim of the paper against its null: holds, fails or undecided."""
+    from headscope.findings.claims import CLAIMS, judge
     from headscope.findings.claims.sanity import sanity_signs
     from headscope.run import open_run
 
@@ -83,33 +82,29 @@ def _explain(verdicts: "list[Verdict]") -> None:
             typer.echo(f"  {'p':12}{finding.p_value:.2g}")
 
 
-def _print(verdicts: "list[Verdict]", signs: "dict[str, list[Sign]]") -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+_COLOURS = {"holds": "green", "fails": "red", "undecided": "yellow", "cannot answer": "dim"}
 
-    colours = {"holds": "green", "fails": "red", "undecided": "yellow", "cannot answer": "dim"}
-    console = Console(highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("claim", no_wrap=True)
+
+def _print(verdicts: "list[Verdict]", signs: "dict[str, list[Sign]]") -> None:
+
     several = len({verdict.stack for verdict in verdicts}) > 1
-    if several:
-        table.add_column("stack", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("what was found")
-    for verdict in verdicts:
-        colour = colours[verdict.status]
-        table.add_row(
-            verdict.name,
-            *([verdict.stack] if several else []),
-            f"[{colour}]{verdict.status}[/]",
-            verdict.summary,
-        )
-    console.print(table)
+    stack_column = [Column("stack")] if several else []
+    print_table(
+        [Column("claim"), *stack_column, Column("verdict"), Column("what was found", wrap=True)],
+        [
+            (
+                verdict.name,
+                *([verdict.stack] if several else []),
+                f"[{_COLOURS[verdict.status]}]{verdict.status}[/]",
+                verdict.summary,
+            )
+            for verdict in verdicts
+        ],
+    )
     for stack, of_stack in signs.items():
         for sign in of_stack:
             if sign.seen:
-                console.print(
+                typer.echo(
                     f"warning: {stack} shows {sign.name} ({sign.evidence}); likely {sign.cause}"
                 )
-    console.print("headscope claims RUN --explain CLAIM tells how a verdict comes about")
+    typer.echo("headscope claims RUN --explain CLAIM shows how a verdict is reached")

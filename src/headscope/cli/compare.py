@@ -1,90 +1,120 @@
 """`headscope compare`: models side by side."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.cli.options import AllowPickle, Json, Quiet, TrustRemoteCode
+from headscope.cli.option_groups import OptionGroup
+from headscope.cli.options import (
+    OUTPUT_PANEL,
+    AllowPickle,
+    Json,
+    Quiet,
+    RunFolders,
+    TrustRemoteCode,
+)
 from headscope.errors import SettingsError
+from headscope.settings import MATCH_WINDOWS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from headscope.compare import Comparison
+    from headscope.run import Run
 
 
-def compare_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders.")],
+@dataclass(frozen=True)
+class ComparisonOptions(OptionGroup, panel="Comparison"):
+    """What is compared: the keywords of `compare`."""
+
     untrained: Annotated[
-        bool, typer.Option("--untrained", help="Put each run's untrained models beside it.")
-    ] = False,
+        bool, typer.Option("--untrained", help="Also show each run's untrained models.")
+    ] = False
     steps: Annotated[
         bool,
         typer.Option(
             "--steps", help="The runs are checkpoints: read training steps from their names."
         ),
-    ] = False,
+    ] = False
+    seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0
+
+
+@dataclass(frozen=True)
+class MatchOptions(OptionGroup, panel="Matching heads"):
+    """Whether heads are matched, and how the models are loaded for it."""
+
     match: Annotated[
         bool,
         typer.Option(
             "--match",
-            help="Load the models and find, for each head of the first, the head of each other one "
-            "that does the same.",
+            help="Load the models and find, for each head of the first one, the most similar head "
+            "of each other one.",
         ),
-    ] = False,
-    texts: Annotated[int, typer.Option(help="With --match: windows to match heads on.")] = 64,
+    ] = False
+    texts: Annotated[int, typer.Option(help="Number of windows to match heads on.")] = MATCH_WINDOWS
+    allow_pickle: AllowPickle = False
+    trust_remote_code: TrustRemoteCode = False
+
+
+@dataclass(frozen=True)
+class FigureOptions(OptionGroup, panel=OUTPUT_PANEL):
+    """What is written, and what is printed."""
+
     figure: Annotated[
         Path | None, typer.Option("--figure", help="Write a figure: .png, .svg or .pdf.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
-    allow_pickle: AllowPickle = False,
-    trust_remote_code: TrustRemoteCode = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    ] = None
+    as_json: Json = False
+    quiet: Quiet = False
+
+
+def compare_command(
+    runs: RunFolders, comparing: ComparisonOptions, matching: MatchOptions, output: FigureOptions
 ) -> None:
-    """Show runs side by side over relative depth, with differences to the first of them."""
+    """Show runs side by side over relative depth, with differences from the first one."""
     from headscope.compare import compare
     from headscope.pages.figures.write import figure_bytes
     from headscope.run import open_run
     from headscope.runs.files import write_whole
 
-    kind = None if figure is None else _format(figure)
+    kind = None if output.figure is None else _format(output.figure)
     opened = [open_run(folder) for folder in runs]
-    comparison = compare(opened, untrained=untrained, steps=steps, seed=seed)
-    matches: dict[str, pd.DataFrame] = {}
-    if match:
-        from headscope.compare.match import match_runs
-
-        for folder, other in zip(runs[1:], opened[1:], strict=True):
-            matches[str(folder)] = match_runs(
-                opened[0],
-                other,
-                texts=texts,
-                seed=seed,
-                allow_pickle=allow_pickle,
-                trust_remote_code=trust_remote_code,
-                progress=not quiet,
-            )
-    if figure is not None and kind is not None:
-        write_whole(figure, figure_bytes(comparison.figure(), kind))
-    if as_json:
+    comparison = compare(opened, **comparing.keywords())
+    matches = _matches(opened, comparing.seed, matching, output) if matching.match else {}
+    if output.figure is not None and kind is not None:
+        write_whole(output.figure, figure_bytes(comparison.figure(), kind))
+    if output.as_json:
         typer.echo(json.dumps(comparison.to_json() | {"matches": _records(matches)}))
         return
-    _print(comparison, matches, str(runs[0]), quiet)
-    if figure is not None and not quiet:
-        typer.echo(f"figure  {figure}")
-
-
-def _print(
-    comparison: "Comparison", matches: dict[str, "pd.DataFrame"], first: str, quiet: bool
-) -> None:
     from headscope.cli.compare_tables import print_comparison, print_match
 
-    print_comparison(comparison, remarks=not quiet)
+    print_comparison(comparison, remarks=not output.quiet)
     for other, table in matches.items():
-        print_match(table, first, other)
+        print_match(table, str(runs[0]), other)
+    if output.figure is not None and not output.quiet:
+        typer.echo(f"figure  {output.figure}")
+
+
+def _matches(
+    runs: "list[Run]", seed: int, matching: MatchOptions, output: FigureOptions
+) -> "dict[str, pd.DataFrame]":
+    """The heads of each other run that are most like those of the first, by the run's folder."""
+    from headscope.compare.match import match_runs
+
+    first, *others = runs
+    return {
+        str(other.folder): match_runs(
+            first,
+            other,
+            texts=matching.texts,
+            seed=seed,
+            allow_pickle=matching.allow_pickle,
+            trust_remote_code=matching.trust_remote_code,
+            progress=not output.quiet,
+        )
+        for other in others
+    }
 
 
 def _format(path: Path) -> str:

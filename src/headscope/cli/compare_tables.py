@@ -4,25 +4,23 @@ from dataclasses import dataclass
 
 import pandas as pd
 import typer
-from rich import box
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
+from headscope.cli.tables import Column, print_table
 from headscope.compare.comparison import Comparison
 from headscope.compare.quantities import QUANTITIES, Quantity
 from headscope.findings.depth import PARTS
 
 _NAME_WIDTH, _VALUE_WIDTH, _DIFFERENCE_WIDTH = 26, 10, 11
-"""Characters of a table's columns: three values and three differences fit into 100."""
+"""Widths in characters: a name, three values and three differences fit into 100."""
 
 _STATUS_WIDTH = 9
-_COLOURED = {"holds": "[green]holds[/]", "fails": "[red]fails[/]"}
+_COLOURED = {"holds": "[green]holds[/]", "fails": "[red]fails[/]", "cannot answer": "-"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How the numbers of a quantity are written: shares as per cent, which is shorter."""
+    """How the numbers of a quantity are written: shares in percent, which is shorter."""
 
     unit: str
     factor: float
@@ -50,95 +48,85 @@ class _Form:
 
 
 def print_comparison(comparison: Comparison, *, remarks: bool = True) -> None:
-    """A table for each quantity: a row per stack of a run, thirds of the layers from left to right.
+    """Print a table for each quantity: a row per stack of a run, thirds of the layers in columns.
 
-    Differences whose interval holds zero are dim.
+    Differences whose interval contains zero are dim.
     """
-    console = Console(highlight=False, soft_wrap=True)
     for quantity in QUANTITIES:
         rows = comparison.thirds[comparison.thirds["quantity"] == quantity.name]
-        console.print(_table(quantity, rows))
-    console.print(_claims_table(comparison.claims))
+        _print_quantity(quantity, rows)
+    _print_claims(comparison.claims)
     thirds = comparison.thirds
     references = list(thirds.loc[thirds["seeds"] == 0, "reference"].dropna().unique())
     if (thirds["seeds"] > 0).any():
         references.append("its trained row if it is untrained")
-    typer.echo("±     half of the 95 % interval, from drawing documents anew; the limits: --json")
-    typer.echo(f"Δ     the row less {', or '.join(references)}")
+    typer.echo("±     half of the 95 % interval, from resampling documents; --json has its limits")
+    typer.echo(f"Δ     the row minus {', or '.join(references)}")
     if remarks:
         for remark in comparison.remarks:
             typer.echo(f"note  {remark}")
 
 
 def print_match(match: pd.DataFrame, first: str, other: str) -> None:
-    """For every head of the first run the head of the other one that is most like it."""
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        padding=(0, 2, 0, 0),
-        pad_edge=False,
-        title=escape(f"heads of {first} (left) and those of {other} most like them"),
-        title_justify="left",
+    """Print, for every head of the first run, the head of the other one that is most like it."""
+    titles = ("head", "best match", "CKA", "runner-up", "CKA", "other windows", "mutual")
+    print_table(
+        [Column("stack"), *(Column(title, number=True) for title in titles)],
+        [
+            (
+                row["stack"],
+                f"{row['layer']}.{row['head']}",
+                f"{row['other_layer']}.{row['other_head']}",
+                f"{row['cka']:.2f}",
+                f"{row['runner_up_layer']}.{row['runner_up_head']}",
+                f"{row['runner_up_cka']:.2f}",
+                f"{row['null']:.2f}",
+                "yes" if row["mutual"] else "",
+            )
+            for row in match.to_dict("records")
+        ],
+        title=f"heads of {first} (left) and those of {other} most like them",
     )
-    table.add_column("stack")
-    for column in ("head", "best match", "CKA", "runner-up", "CKA", "other texts", "mutual"):
-        table.add_column(column, justify="right")
-    for row in match.to_dict("records"):
-        table.add_row(
-            row["stack"],
-            f"{row['layer']}.{row['head']}",
-            f"{row['other_layer']}.{row['other_head']}",
-            f"{row['cka']:.2f}",
-            f"{row['runner_up_layer']}.{row['runner_up_head']}",
-            f"{row['runner_up_cka']:.2f}",
-            f"{row['null']:.2f}",
-            "yes" if row["mutual"] else "",
-        )
-    Console(highlight=False, soft_wrap=True).print(table)
-    typer.echo("head         layer.head, from 1")
-    typer.echo("other texts  the largest CKA of the head on texts that do not belong together")
+    typer.echo("head           layer.head, from 1")
+    typer.echo("other windows  the largest CKA of the head on windows that do not belong together")
 
 
-def _table(quantity: Quantity, rows: pd.DataFrame) -> Table:
+def _print_quantity(quantity: Quantity, rows: pd.DataFrame) -> None:
     form = _Form.of(quantity)
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        padding=0,
-        pad_edge=False,
-        title=f"{quantity.title} ({form.unit}), thirds of the layers",
-        title_justify="left",
-    )
-    table.add_column("", min_width=min(_NAME_WIDTH, rows["name"].str.len().max()), no_wrap=True)
+    columns = [Column("", min_width=min(_NAME_WIDTH, rows["name"].str.len().max()))]
     for part in PARTS:
-        table.add_column(part, justify="right", no_wrap=True, min_width=_VALUE_WIDTH)
-        table.add_column("Δ", justify="right", no_wrap=True, min_width=_DIFFERENCE_WIDTH)
+        columns.append(Column(part, number=True, min_width=_VALUE_WIDTH))
+        columns.append(Column("Δ", number=True, min_width=_DIFFERENCE_WIDTH))
+    lines = []
     for name, of_row in rows.groupby("name", sort=False):
-        cells = []
+        line = [escape(_short(str(name)))]
         for third in of_row.set_index("third").loc[list(PARTS)].to_dict("records"):
-            cells.append(form.value(third["value"], third["low"], third["high"]))
-            cells.append(
+            line.append(form.value(third["value"], third["low"], third["high"]))
+            line.append(
                 form.difference(
                     third["difference"], third["difference_low"], third["difference_high"]
                 )
             )
-        table.add_row(escape(_short(str(name))), *cells)
-    return table
+        lines.append(line)
+    title = f"{quantity.title} ({form.unit}), thirds of the layers"
+    print_table(columns, lines, title=title, gap=0)
 
 
-def _claims_table(claims: pd.DataFrame) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        padding=0,
-        pad_edge=False,
+def _print_claims(claims: pd.DataFrame) -> None:
+    names = claims["claim"].unique()
+    titles = [name.replace("-", "\n") for name in names]
+    print_table(
+        [Column(""), *(Column(title, wrap=True, min_width=_STATUS_WIDTH) for title in titles)],
+        [
+            (
+                escape(_short(str(name))),
+                *(_COLOURED.get(status, status) for status in verdicts["status"]),
+            )
+            for name, verdicts in claims.groupby("name", sort=False)
+        ],
         title="claims of the paper, each against its null; - no answer (see headscope claims)",
-        title_justify="left",
+        gap=0,
     )
-    table.add_column("", no_wrap=True)
-    for claim in claims["claim"].unique():
-        table.add_column(claim.replace("-", "\n"), min_width=_STATUS_WIDTH)
-    for name, verdicts in claims.groupby("name", sort=False):
-        shown = verdicts["status"].replace("cannot answer", "-")
-        table.add_row(escape(_short(str(name))), *(_COLOURED.get(s, s) for s in shown))
-    return table
 
 
 def _short(name: str) -> str:

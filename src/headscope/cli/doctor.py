@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from headscope.cli.options import AllowPickle, Device, Dtype, Json, TrustRemoteCode
+from headscope.cli.tables import Column, print_table
 
 _PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "numpy", "pyarrow", "xarray")
 _EXTRAS = {
@@ -21,7 +22,12 @@ _EXTRAS = {
 def doctor_command(
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", metavar="M", help="Also load this model and check its tap."),
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="M",
+            help="Also load this model and check how its heads are read.",
+        ),
     ] = None,
     dtype: Dtype = "float32",
     device: Device = "cpu",
@@ -29,7 +35,7 @@ def doctor_command(
     trust_remote_code: TrustRemoteCode = False,
     as_json: Json = False,
 ) -> None:
-    """Say what works on this machine; with a model, how its heads are read and checked."""
+    """Show what works on this machine and, with a model, how its heads are read and checked."""
     facts: dict[str, Any] = {"machine": _machine()}
     if model is not None:
         from headscope.models.load import load_model
@@ -101,30 +107,30 @@ def _model_facts(model: Any) -> dict[str, Any]:
 
 
 def _print_model(facts: dict[str, Any]) -> None:
-    from rich import box
-    from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
 
-    console = Console(highlight=False)
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        title=escape(f"{facts['name']}: {facts['architecture']}, {facts['parameters']:,} weights"),
-        title_justify="left",
+    print_table(
+        [
+            Column("stack"),
+            *(Column(title, number=True) for title in ("layers", "heads", "d_head")),
+            *(Column(title) for title in ("causal", "tier")),
+            Column("first module", wrap=True),
+        ],
+        [
+            (
+                stack["stack"],
+                str(stack["layers"]),
+                ", ".join(map(str, stack["heads"])),
+                ", ".join(map(str, stack["d_head"])),
+                "yes" if stack["causal"] else "no",
+                stack["tier"],
+                escape(stack["first"]),
+            )
+            for stack in facts["stacks"]
+        ],
+        title=f"{facts['name']}: {facts['architecture']}, {facts['parameters']:,} weights",
+        gap=0,
     )
-    for column in ("stack", "layers", "heads", "d_head", "causal", "tier", "first module"):
-        table.add_column(column)
-    for stack in facts["stacks"]:
-        table.add_row(
-            stack["stack"],
-            str(stack["layers"]),
-            ", ".join(map(str, stack["heads"])),
-            ", ".join(map(str, stack["d_head"])),
-            "yes" if stack["causal"] else "no",
-            stack["tier"],
-            escape(stack["first"]),
-        )
-    console.print(table)
     residuals = ", ".join(
         f"{name} {'not applicable' if value is None else format(value, '.1e')}"
         for name, value in facts["residuals"].items()

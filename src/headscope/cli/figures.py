@@ -6,31 +6,32 @@ from typing import Annotated
 
 import typer
 
-from headscope.cli.options import Json, Quiet
+from headscope.cli.options import Json, Quiet, RunFolder
 
 
 def figures_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
+    run: RunFolder,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where to; RUN/figures by default.")
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for the figures (default: RUN/figures)."),
     ] = None,
     formats: Annotated[
-        str, typer.Option("--format", "-f", help="One or more of png, svg, pdf.")
+        str, typer.Option("--format", "-f", help="One or more of png, svg and pdf.")
     ] = "png,svg,pdf",
     only: Annotated[
         list[str] | None,
         typer.Option(
-            "--only", metavar="NAME", help="Only this figure. May be given several times."
+            "--only", metavar="NAME", help="Draw only this figure. May be given several times."
         ),
     ] = None,
     stack: Annotated[
         str | None,
-        typer.Option(help="Only this stack of attention: encoder, decoder or cross."),
+        typer.Option(help="Draw only this attention stack: encoder, decoder or cross."),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Draw the figures of a run, for screen and print."""
+    """Draw the figures of a run for screen and print."""
     from headscope.run import open_run
 
     written = open_run(run).figures(

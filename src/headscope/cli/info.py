@@ -4,38 +4,40 @@ import json
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
-from headscope.cli.options import Json
-from headscope.runs.left_out import count_kinds
-from headscope.runs.lock import is_being_written
-from headscope.runs.log_reader import read_progress
+from headscope.cli.options import Json, RunFolder
+
+if TYPE_CHECKING:
+    from headscope.run import Run
 
 
 def info_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
+    run: RunFolder,
     as_json: Json = False,
 ) -> None:
-    """Say what a run is and how far it got."""
+    """Show what a run is and how far it got."""
     from headscope.run import open_run
 
     opened = open_run(run)
     facts = _facts(run, opened)
     left_out = opened.left_out
     if as_json:
-        texts = [asdict(text) for text in left_out]
-        typer.echo(json.dumps(facts | {"left out": texts}, ensure_ascii=False))
+        windows = [asdict(window) for window in left_out]
+        typer.echo(json.dumps(facts | {"left out": windows}, ensure_ascii=False))
         return
     width = max(map(len, facts))
     for name, value in facts.items():
         typer.echo(f"{name:{width}}  {value}")
-    for text in left_out:
-        typer.echo(f"  {text}")
+    for window in left_out:
+        typer.echo(f"  {window}")
 
 
-def _facts(folder: Path, run: Any) -> dict[str, str]:
+def _facts(folder: Path, run: "Run") -> dict[str, str]:
+    from headscope.runs.left_out import count_kinds
+
     manifest = run.manifest
     model, corpus = manifest.model, manifest.corpus
     stacks = {stack: [s for s in model.sites if s.stack == stack] for stack in manifest.stacks}
@@ -56,14 +58,17 @@ def _facts(folder: Path, run: Any) -> dict[str, str]:
         "attention threshold": str(manifest.settings.attention_threshold),
         "created": manifest.created,
         "packages": ", ".join(f"{name} {number}" for name, number in manifest.packages.items()),
-        "left out": f"{count_kinds(run.left_out)} texts",
+        "left out": f"{count_kinds(run.left_out)} windows",
     }
 
 
-def _state(folder: Path, run: Any, shards: str) -> dict[str, str]:
-    """Whether the run is finished, under way (and how far) or broken off, and what went wrong."""
+def _state(folder: Path, run: "Run", shards: str) -> dict[str, str]:
+    """Whether the run is finished, under way (and how far) or unfinished, and what went wrong."""
+    from headscope.runs.lock import is_being_written
+    from headscope.runs.log_reader import read_progress
+
     live = read_progress(folder)
-    state = "finished" if run.finished else f"unfinished ({shards}); analyze again to go on"
+    state = "finished" if run.finished else f"unfinished ({shards}); run analyze again to resume"
     if not is_being_written(folder) or live is None:
         facts = {"state": state}
     else:

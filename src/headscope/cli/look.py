@@ -2,20 +2,14 @@
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.cli.options import (
-    AllowPickle,
-    Device,
-    Dtype,
-    Json,
-    ModelOption,
-    Quiet,
-    TrustRemoteCode,
-)
+from headscope.cli.option_groups import OptionGroup
+from headscope.cli.options import OUTPUT_PANEL, Json, ModelOptions, PairOptions, Quiet
 from headscope.errors import CorpusError, SettingsError
 from headscope.settings import similarity_variant
 
@@ -23,61 +17,52 @@ if TYPE_CHECKING:
     from headscope.look.view import View
 
 
+@dataclass(frozen=True)
+class TextOptions(OptionGroup, panel="Text"):
+    """Where the text comes from, and how much of it is read."""
+
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Read the text from this UTF-8 file.")
+    ] = None
+    window: Annotated[
+        int | None,
+        typer.Option(help="Read only this many tokens from the start, special tokens included."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class PageOptions(OptionGroup, panel=OUTPUT_PANEL):
+    """What is written, and what is printed."""
+
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = Path("look.html")
+    as_json: Json = False
+    quiet: Quiet = False
+
+
 def look_command(
+    source: TextOptions,
+    model: ModelOptions,
+    measuring: PairOptions,
+    output: PageOptions,
     text: Annotated[
         str | None, typer.Argument(metavar="TEXT", help="The text; - for standard input.")
     ] = None,
-    file: Annotated[
-        Path | None, typer.Option("--file", help="Read the text from this UTF-8 file.")
-    ] = None,
-    model: ModelOption = "demo",
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page.")] = Path("look.html"),
-    window: Annotated[
-        int | None, typer.Option(help="Only the first tokens, so many with special tokens.")
-    ] = None,
-    similarity: Annotated[str, typer.Option(help="raw, centred or cosine.")] = "raw",
-    pairs: Annotated[
-        str, typer.Option(help="High-similarity pairs: top:SHARE or max:FRACTION.")
-    ] = "top:0.01",
-    attention_threshold: Annotated[
-        float, typer.Option(help="Scaled column mass from which a token has high attention.")
-    ] = 0.3,
-    special_tokens: Annotated[
-        bool, typer.Option("--special-tokens", help="Let special tokens form pairs.")
-    ] = False,
-    dtype: Dtype = "float32",
-    device: Device = "cpu",
-    allow_pickle: AllowPickle = False,
-    trust_remote_code: TrustRemoteCode = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Show what every head does with one text, on a page of its own.
 
-    Similarity, pairs and thresholds are where the page starts; they can be changed there.
+    The page starts with this similarity, these pairs and this threshold; they can be changed there.
     """
-    given = _text(text, file)
+    given = _text(text, source.file)
     from headscope.look.look import look
 
-    view = look(
-        model,
-        given,
-        window=window,
-        similarity=similarity_variant(similarity),
-        pairs=pairs,
-        attention_threshold=attention_threshold,
-        special_tokens=special_tokens,
-        dtype=dtype,
-        device=device,
-        allow_pickle=allow_pickle,
-        trust_remote_code=trust_remote_code,
-    )
-    page = view.save(out)
-    if as_json:
-        typer.echo(
-            json.dumps({"page": str(page), "stacks": [_facts(view, s) for s in view.stacks]})
-        )
-    elif not quiet:
+    options = model.keywords() | measuring.keywords()
+    options["similarity"] = similarity_variant(measuring.similarity)
+    view = look(text=given, window=source.window, **options)
+    page = view.save(output.out)
+    if output.as_json:
+        stacks = [_facts(view, stack) for stack in view.stacks]
+        typer.echo(json.dumps({"page": str(page), "stacks": stacks}))
+    elif not output.quiet:
         typer.echo(f"page  {page}")
 
 

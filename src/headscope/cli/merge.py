@@ -1,19 +1,19 @@
-"""`headscope merge`: several runs made into one."""
+"""`headscope merge`: several runs merged into one."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from headscope.cli.options import Quiet
+from headscope.cli.options import Quiet, RunFolders
 
 
 def merge_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders.")],
+    runs: RunFolders,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the merged run.")],
     quiet: Quiet = False,
 ) -> None:
-    """Make one run of several: parts of one run, or runs over different texts.
+    """Merge several runs into one: parts of one run, or runs over different corpora.
 
     They must have been made with the same model and settings.
     """
@@ -21,5 +21,5 @@ def merge_command(
 
     merged = merge(runs, out)
     if not quiet:
-        typer.echo(f"run     {merged.folder} ({merged.manifest.corpus.windows} texts)")
+        typer.echo(f"run     {merged.folder} ({merged.manifest.corpus.windows} windows)")
         typer.echo(f"report  {merged.folder / 'report.html'}")

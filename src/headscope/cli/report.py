@@ -5,17 +5,17 @@ from typing import Annotated
 
 import typer
 
-from headscope.cli.options import Quiet
+from headscope.cli.options import Quiet, RunFolder
 
 
 def report_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
+    run: RunFolder,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where to; RUN/report.html by default.")
+        Path | None, typer.Option("--out", "-o", help="The page (default: RUN/report.html).")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write the report of a run: one page, which needs no network and no model."""
+    """Write the report of a run: one page that needs neither network nor model."""
     from headscope.run import open_run
 
     report = open_run(run).report(out)

@@ -1,14 +1,17 @@
-"""`headscope segment`: a text cut into sentences or topics, one a line."""
+"""`headscope segment`: a text cut into sentences or topics, one per line."""
 
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headscope.cli.options import AllowPickle, Json, ModelOption, Quiet, TrustRemoteCode
+from headscope.cli.option_groups import OptionGroup
+from headscope.cli.options import PrintOptions, SegmentBy, SegmenterOptions
 from headscope.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -16,75 +19,73 @@ if TYPE_CHECKING:
     from headscope.text.readers.source_file import SourceFile
 
 
-def segment_command(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE|-", help="A text file (UTF-8, also .gz), or - for stdin.")
-    ],
-    by: Annotated[str, typer.Option(help="sentence or topic.")] = "sentence",
-    model: ModelOption = "demo",
-    weights: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", help="What Segmenter.fit(...).save wrote, for other models."
-        ),
-    ] = None,
-    mode: Annotated[str, typer.Option(help="auto, punctuated or unpunctuated.")] = "auto",
+@dataclass(frozen=True)
+class SegmentOptions(OptionGroup, panel="Segments"):
+    """Where a text is cut: the keywords of `Segmenter` beside the model and its weights."""
+
+    by: SegmentBy = "sentence"
+    mode: Annotated[
+        str, typer.Option(help="How the text is written: auto, punctuated or unpunctuated.")
+    ] = "auto"
     threshold: Annotated[
-        float | None, typer.Option(help="Probability from which a boundary is worth a cut.")
-    ] = None,
+        float | None, typer.Option(help="Minimum probability of a boundary (default: as fitted).")
+    ] = None
     min_length: Annotated[
-        int | None, typer.Option(help="Characters that a segment has at least.")
-    ] = None,
+        int | None, typer.Option(help="Minimum number of characters in a segment.")
+    ] = None
     max_length: Annotated[
-        int | None, typer.Option(help="Characters that a segment has at most.")
-    ] = None,
+        int | None, typer.Option(help="Maximum number of characters in a segment.")
+    ] = None
     n_segments: Annotated[
-        int | None, typer.Option(help="So many segments. Reads the whole file at once.")
-    ] = None,
+        int | None,
+        typer.Option(help="Exact number of segments. The whole file is read at once."),
+    ] = None
     blank_lines: Annotated[
         bool,
-        typer.Option("--blank-lines/--no-blank-lines", help="A blank line ends a sentence."),
-    ] = True,
-    allow_pickle: AllowPickle = False,
-    trust_remote_code: TrustRemoteCode = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Cut a text into sentences or topics, also without punctuation; one segment a line.
+        typer.Option(
+            "--blank-lines/--no-blank-lines", help="Whether a blank line ends a sentence."
+        ),
+    ] = True
 
-    Line breaks inside a segment are printed as spaces. With --json each line is an object with the
-    segment as it stands in the text and its place in characters.
+
+def segment_command(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|-", help="A text file (UTF-8, also .gz), or - for standard input."
+        ),
+    ],
+    segments: SegmentOptions,
+    model: SegmenterOptions,
+    output: PrintOptions,
+) -> None:
+    """Cut a text into sentences or topics, with or without punctuation; one segment per line.
+
+    Line breaks inside a segment are printed as spaces. With --json each line is an object: the
+    segment as it stands in the text, and its place in characters.
     """
     from headscope.models.load import load_model
     from headscope.segment import Segmenter
     from headscope.system.progress import Progress, ProgressBars
 
     source = _source(file)
-    loaded = load_model(model, allow_pickle=allow_pickle, trust_remote_code=trust_remote_code)
-    segmenter = Segmenter(
-        loaded,
-        by,
-        mode=mode,
-        threshold=threshold,
-        min_length=min_length,
-        max_length=max_length,
-        n_segments=n_segments,
-        blank_lines=blank_lines,
-        weights=weights,
+    loaded = load_model(
+        model.model, allow_pickle=model.allow_pickle, trust_remote_code=model.trust_remote_code
     )
-    with Progress() if quiet else ProgressBars() as bars:
-        bars.stage("characters")
-        pieces = _watched(source, bars)
+    segmenter = Segmenter(loaded, weights=model.weights, **segments.keywords())
+    with Progress() if output.quiet else ProgressBars() as progress:
+        progress.stage("characters")
+        pieces = _watched(source, progress)
         first = next(pieces, "")
-        if not quiet:
+        if not output.quiet:
             chosen = segmenter.mode_of(first)
             sys.stderr.write(f"mode: {chosen}{'' if segmenter.mode else ' (--mode sets it)'}\n")
-        segments = (
+        found = (
             iter(segmenter.split("".join([first, *pieces])))
-            if n_segments is not None
-            else segmenter.stream(_chain(first, pieces))
+            if segments.n_segments is not None
+            else segmenter.stream(chain([first], pieces))
         )
-        _print(segments, as_json)
+        _print(found, output.as_json)
 
 
 def _source(file: str) -> "SourceFile":
@@ -100,15 +101,10 @@ def _source(file: str) -> "SourceFile":
     return SourceFile(path, path.name)
 
 
-def _watched(source: "SourceFile", bars: "Progress") -> Iterator[str]:
+def _watched(source: "SourceFile", progress: "Progress") -> Iterator[str]:
     for piece in source.pieces():
-        bars.advance(len(piece))
+        progress.advance(len(piece))
         yield piece
-
-
-def _chain(first: str, pieces: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from pieces
 
 
 def _print(segments: Iterator[str], as_json: bool) -> None:

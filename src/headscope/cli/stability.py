@@ -1,12 +1,13 @@
-"""`headscope stability`: whether heads measure the same over other texts."""
+"""`headscope stability`: whether heads measure the same over other windows."""
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.cli.options import Json
+from headscope.cli.options import Json, RunFolder
+from headscope.cli.tables import Column, cell, print_table
+from headscope.settings import SUBSET_WINDOWS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,26 +16,29 @@ if TYPE_CHECKING:
 
 
 _CAPTION = (
-    "Spearman: rank correlation of the heads between two groups, mean and lowest; difference: of "
-    "a head between two groups, mean; low: 5 % of the splits are lower"
+    "Spearman: rank correlation of the heads between two groups, mean and lowest; difference: mean "
+    "difference of a head between two groups; low: 5 % of the splits are lower"
 )
 
 
 def stability_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
+    run: RunFolder,
     subset: Annotated[
-        int, typer.Option(help="Texts of a random subset; fewer in a run that has not two such.")
-    ] = 5000,
+        int,
+        typer.Option(
+            help="Number of windows in a random subset; a run too small for two is halved."
+        ),
+    ] = SUBSET_WINDOWS,
     subsets: Annotated[
-        int | None, typer.Option(help="How many subsets; as many as there are by default.")
+        int | None, typer.Option(help="Number of subsets (default: as many as there are).")
     ] = None,
     by: Annotated[str, typer.Option(help="What a domain is: label or document.")] = "label",
-    seed: Annotated[int, typer.Option(help="Of the random subsets and halves.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random subsets and halves.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Show how measures and roles of heads move over subsets, domains and halves of the texts.
+    """Show how measures and roles of heads vary over subsets, domains and halves of the windows.
 
-    From the rows of the run; the model is not needed. Documents stay whole.
+    It reads the rows of the run; the model is not needed. Documents stay whole.
     """
     from headscope.findings.stability import domain_of
     from headscope.run import open_run
@@ -47,7 +51,7 @@ def stability_command(
         if result.subsets is not None and result.reliability is not None:
             sizes = _range(list(result.subsets.texts.values()), ",d")
             _print_agreement(
-                f"{stack}: {len(result.subsets.texts)} random subsets of {sizes} texts",
+                f"{stack}: {len(result.subsets.texts)} random subsets of {sizes} windows",
                 result.subsets,
                 stack,
                 extra=result.reliability,
@@ -91,9 +95,9 @@ def _stacks(result: "StabilityResult") -> list[str]:
 def _print_agreement(
     title: str, groups: "GroupComparison", stack: str, extra: "pd.DataFrame | None" = None
 ) -> None:
-    """How far the heads of a stack agree between groups, and what else is known of a measure."""
+    """Print how far the heads of a stack agree between groups, and measures' reliability."""
     rows = groups.agreement[groups.agreement["stack"] == stack]
-    headings = ["measure", "Spearman", "lowest", "difference"]
+    headings = ["Spearman", "lowest", "difference"]
     if extra is not None:
         rows = rows.merge(extra, on=["stack", "measure"])
         headings += ["reliability", "low"]
@@ -102,14 +106,14 @@ def _print_agreement(
     lines = []
     for row in rows.dropna(subset="difference").to_dict("records"):
         line = [row["measure"].replace("_", " ")]
-        line += [_cell(row[key], ".3f") for key in ("rank_correlation", "lowest")]
-        line += [_cell(row["difference"], ".3g")]
+        line += [cell(row[key], ".3f") for key in ("rank_correlation", "lowest")]
+        line += [cell(row["difference"], ".3g")]
         if extra is not None:
-            line += [_cell(row[key], ".3f") for key in ("reliability", "low")]
+            line += [cell(row[key], ".3f") for key in ("reliability", "low")]
         else:
-            line += [_cell(row["difference_by_chance"], ".3g")]
+            line += [cell(row["difference_by_chance"], ".3g")]
         lines.append(line)
-    _print(title, headings, lines, caption=_CAPTION)
+    _print_measures(title, headings, lines, caption=_CAPTION)
     of_stack = groups.layers[groups.layers["stack"] == stack]
     distinct = of_stack.groupby("layer")["distinct_focal_tokens"]
     typer.echo("distinct focal tokens, lowest to highest over these groups")
@@ -124,52 +128,30 @@ def _print_agreement(
 
 
 def _print_domains(domains: "GroupComparison", stack: str) -> None:
-    """Each measure in each domain, as the mean over heads; the largest domains only."""
+    """Print each measure in each of the largest domains, as the mean over heads."""
     of_stack = domains.heads[domains.heads["stack"] == stack]
     means = of_stack.drop(columns=["stack", "layer", "head", "texts", "pairs"]).groupby("group")
     shown = list(domains.texts)[:5]
     table = means.mean().loc[shown].T.dropna(how="all")
     lines = [
-        [str(name).replace("_", " "), *(_cell(value, ".3g") for value in row)]
+        [str(name).replace("_", " "), *(cell(value, ".3g") for value in row)]
         for name, row in zip(table.index, table.to_numpy(), strict=True)
     ]
     headings = [f"{name} ({domains.texts[name]:,})" for name in shown]
-    title = f"{stack}: mean over heads in each domain (texts)"
-    _print(title, ["measure", *headings], lines)
+    title = f"{stack}: mean over heads in each domain (windows)"
+    _print_measures(title, headings, lines)
     if len(shown) < len(domains.texts):
         typer.echo(f"{len(domains.texts) - len(shown)} smaller domains: see --json")
 
 
-def _print(
+def _print_measures(
     title: str, headings: list[str], lines: list[list[str]], caption: str | None = None
 ) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-        title=escape(title),
-        title_justify="left",
-        caption=caption,
-        caption_justify="left",
-    )
-    for heading in headings:
-        first = heading == "measure"
-        justify: Literal["left", "right"] = "left" if first else "right"
-        table.add_column(escape(heading), justify=justify, no_wrap=first, overflow="fold")
-    for line in lines:
-        table.add_row(*map(escape, line))
-    Console(highlight=False).print(table)
+    """Print a table with a row per measure."""
+    columns = [Column("measure"), *(Column(heading, number=True) for heading in headings)]
+    print_table(columns, lines, title=title, caption=caption)
 
 
 def _range(values: list[Any], form: str) -> str:
-    low, high = _cell(min(values), form), _cell(max(values), form)
+    low, high = cell(min(values), form), cell(max(values), form)
     return low if low == high else f"{low}-{high}"
-
-
-def _cell(value: Any, form: str) -> str:
-    return "-" if value != value else format(value, form)

@@ -1,33 +1,76 @@
-"""Tables on standard output."""
+"""Tables on standard output: one look for all commands, and how their numbers are written."""
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
-from headscope.findings.summary import finding_columns, finding_rows
-from headscope.measures.tables import layer_table
-from headscope.run import Run
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 
-def print_findings(run: Run) -> None:
-    """The findings of a run, a table for each attention stack."""
-    corpus, model = run.manifest.corpus, run.manifest.model
-    console = Console(highlight=False)
-    for stack, dataset in run.stacks.items():
-        table = Table(
-            box=box.SIMPLE_HEAD,
-            padding=(0, 1, 0, 0),
-            pad_edge=False,
-            title=escape(
-                f"{model.name}, {stack}: {corpus.windows:,} texts of {', '.join(corpus.sources)}"
-            ),
-            title_justify="left",
-            caption="expected: the same share among all pairs of the text at the same distances",
-            caption_justify="left",
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    number: bool = False
+    """Numbers stand on the right, and their titles wrap; words stand on the left."""
+    wrap: bool = False
+    """Whether the cells of a column of words may take several lines."""
+    min_width: int = 0
+
+
+def print_table(
+    columns: Sequence[Column],
+    rows: Iterable[Sequence[str] | None],
+    *,
+    title: str | None = None,
+    caption: str | None = None,
+    gap: int = 1,
+) -> None:
+    """Print a table. In a terminal that is too narrow its lines wrap; nothing is cut.
+
+    Args:
+        columns: Its columns, from left to right.
+        rows: The cells of each row, which may have rich markup: escape what users named. None
+            draws a line.
+        title: Above it, as plain text.
+        caption: Below it, as plain text.
+        gap: Spaces between columns.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        padding=(0, gap, 0, 0),
+        pad_edge=False,
+        title=None if title is None else escape(title),
+        title_justify="left",
+        caption=None if caption is None else escape(caption),
+        caption_justify="left",
+    )
+    for column in columns:
+        longest_word = max(map(len, column.title.split()), default=0)
+        table.add_column(
+            escape(column.title),
+            justify="right" if column.number else "left",
+            no_wrap=not (column.number or column.wrap),
+            overflow="fold",
+            # No word of a title is cut: it wraps at spaces alone.
+            min_width=max(column.min_width, longest_word),
         )
-        for finding in finding_columns():
-            table.add_column(finding.title, justify="right")
-        for row in finding_rows(layer_table(dataset)):
+    for row in rows:
+        if row is None:
+            table.add_section()
+        else:
             table.add_row(*row)
-        console.print(table)
+    Console(highlight=False).print(table, crop=False)
+
+
+def cell(value: Any, form: str) -> str:
+    """The number as text; a dash for one that is absent.
+
+    >>> cell(0.25, ".1%"), cell(float("nan"), ".1%")
+    ('25.0%', '-')
+    """
+    return "-" if value != value else format(value, form)

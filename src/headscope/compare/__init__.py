@@ -1,6 +1,9 @@
 """Models side by side: measures over relative depth, over training steps, and head by head.
 
-What compares runs needs no torch. Matching heads runs both models: `headscope.compare.match`.
+Comparing runs needs no torch. In reading order: `comparison` (the tables), `rows` (a row per
+stack), `quantities` (what is compared), `shared_documents` (the bootstrap), `remarks` (how the runs
+differ otherwise).
+Matching heads runs both models: `match`, `head_features`, `debiased_cka`.
 """
 
 from headscope.compare.comparison import Comparison, compare

@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 
 from headscope.compare.quantities import QUANTITIES
 from headscope.compare.remarks import remarks
-from headscope.compare.rows import Row, comparison_rows, labelled, reference_of
+from headscope.compare.rows import Row, comparison_rows, label_runs, reference_of
 from headscope.errors import RunError, SettingsError
 from headscope.findings.depth import layers_by_third, relative_depth
+from headscope.findings.resampling.resampled_run import interval_of
 from headscope.findings.roles import assign_roles
 from headscope.pages.figures.compare import compare_figure
 from headscope.pages.figures.compare_steps import compare_steps_figure
@@ -25,8 +26,11 @@ from headscope.run import Run, open_run
 def training_steps(runs: Sequence[Run]) -> tuple[int, ...] | None:
     """The step of each run, from the names of the run folders, or else of the models.
 
-    The names must be alike but for one number that differs from run to run: `step-50`, `step-200`.
-    None where neither the one nor the other are.
+    The names must be the same except for one number that differs from run to run: `step-50`,
+    `step-200`. None if neither kind of name is.
+
+    Args:
+        runs: The checkpoints of one training.
     """
     for names in ([run.folder.name for run in runs], [run.manifest.model.name for run in runs]):
         steps = _number_that_differs(names)
@@ -46,29 +50,29 @@ def _number_that_differs(names: Sequence[str]) -> tuple[int, ...] | None:
 
 
 MIN_DOCUMENTS = 20
-"""With fewer, a bootstrap does not cover; the claims set the same bar for texts."""
+"""With fewer documents, bootstrap intervals are too narrow; the claims have the same minimum."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What several runs show of the same quantities.
+    """The same quantities of several runs, as tables.
 
-    The tables have the columns run, stack, seeds (0, or the number of untrained models taken
-    together) and name (all of that in words), and a row per quantity; see `QUANTITIES`.
+    Each table has the columns run, stack, seeds (0, or the number of untrained models pooled) and
+    name (all of that in words). For the quantities see `headscope.compare.quantities`.
     """
 
     thirds: pd.DataFrame
     """Pooled over the first, middle and last third of the layers: value, low, high; reference (the
     name of the row that it is compared with), difference, difference_low, difference_high, and
-    shared_documents, those that both were measured on."""
+    shared_documents, the number of documents that both were measured on."""
     curves: pd.DataFrame
     """The same quantities at every layer: layer, depth (layer / layers), value, low, high."""
     roles: pd.DataFrame
-    """How many heads have each role: role, heads, share."""
+    """The number of heads with each role: role, heads, share."""
     claims: pd.DataFrame
     """The verdict on each claim of the paper: claim, status, effect, low, high, summary."""
     remarks: tuple[str, ...]
-    """What the runs differ in beside the model."""
+    """How the runs differ other than in the model, and what limits the comparison."""
     steps: tuple[int, ...] | None
     """The training step of each run, in the order of the runs; None when not asked for."""
 
@@ -107,10 +111,16 @@ def compare(
 ) -> Comparison:
     """The runs side by side, each stack of a model by itself.
 
-    Intervals come from drawing documents anew, the same ones for all runs that share them (see
-    `headscope.compare.shared_documents`). With `untrained`, each run is followed by its untrained
-    models. With `steps`, the runs are checkpoints of one training: their steps are read from the
-    folder names (True), or given.
+    Intervals come from a bootstrap over documents, which draws the same documents for all runs
+    that share them (see `headscope.compare.shared_documents`).
+
+    Args:
+        runs: Two or more, opened or by folder; one is enough with `untrained`. The first is the
+            one that the others are compared with.
+        untrained: Whether each run is also compared with its untrained models.
+        steps: For checkpoints of one training: the step of each run, or True to read the steps
+            from the folder names.
+        seed: Of the bootstrap.
     """
     opened = [run if isinstance(run, Run) else open_run(run) for run in runs]
     _refuse(opened, untrained)
@@ -120,14 +130,14 @@ def compare(
         order = training_steps(opened)
         if order is None:
             order = tuple(range(1, len(opened) + 1))
-            found.append("no number in the names tells the steps: runs count in the order given")
+            found.append("no number in the names gives the steps: runs count in the order given")
     elif steps:
         order = tuple(steps)
         if len(order) != len(opened):
             raise SettingsError(f"steps: {len(order)} steps for {len(opened)} runs; give one each")
-    # The model before its first step is untrained: what its heads have, no training gave them.
+    # The model at step 0 is untrained: it is the null for the roles of the others.
     beginning = opened[order.index(0)] if order and 0 in order else None
-    labels = labelled(opened)
+    labels = label_runs(opened)
     rows = comparison_rows(labels, untrained=untrained, seed=seed)
     if all(reference_of(row, rows) is None for row in rows):
         raise SettingsError(
@@ -135,14 +145,14 @@ def compare(
             "or give two runs"
         )
     found += [
-        f"{row.name}: {len(row.units.present)} documents are too few to draw from; its intervals "
-        "are too narrow"
+        f"{row.name}: {len(row.documents.present)} documents are too few to draw from; its "
+        "intervals are too narrow"
         for row in rows
-        if len(row.units.present) < MIN_DOCUMENTS
+        if len(row.documents.present) < MIN_DOCUMENTS
     ]
     if untrained:
         found += [
-            f"{label}: has no untrained model; analyze it with --nulls"
+            f"{label}: no untrained model; analyze it with --nulls"
             for label, run in labels.items()
             if not run.untrained
         ]
@@ -174,24 +184,25 @@ def _identity(row: Row) -> dict[str, Any]:
 
 def _thirds(row: Row, rows: Sequence[Row]) -> list[dict[str, Any]]:
     reference = reference_of(row, rows)
-    places = layers_by_third(row.resampled.layers, row.deepest)
+    thirds = _layers_by_third(row)
     records = []
-    for quantity, (part, here) in product(QUANTITIES, places.items()):
-        estimate = row.resampled.estimate(quantity, here)
-        found = estimate.interval
+    for quantity, (third, layers) in product(QUANTITIES, thirds.items()):
+        samples = quantity.samples(row.resampled, layers)
+        found = interval_of(samples)
         record = _identity(row) | {
-            "third": part,
+            "third": third,
             "quantity": quantity.name,
             "value": found.value,
             "low": found.low,
             "high": found.high,
         }
         if reference is not None:
-            there = layers_by_third(reference.resampled.layers, reference.deepest)[part]
-            difference = estimate.less(reference.resampled.estimate(quantity, there)).interval
+            other = quantity.samples(reference.resampled, _layers_by_third(reference)[third])
+            # Sample by sample: what both have in common cancels.
+            difference = interval_of(samples - other)
             record |= {
                 "reference": reference.name,
-                "shared_documents": row.units.shared(reference.units),
+                "shared_documents": row.documents.shared(reference.documents),
                 "difference": difference.value,
                 "difference_low": difference.low,
                 "difference_high": difference.high,
@@ -200,10 +211,16 @@ def _thirds(row: Row, rows: Sequence[Row]) -> list[dict[str, Any]]:
     return records
 
 
+def _layers_by_third(row: Row) -> dict[str, list[int]]:
+    layers = row.resampled.layers
+    places = layers_by_third(layers, row.deepest)
+    return {third: [layers[place] for place in here] for third, here in places.items()}
+
+
 def _curve(row: Row) -> list[dict[str, Any]]:
     records = []
-    for quantity, (place, layer) in product(QUANTITIES, enumerate(row.resampled.layers)):
-        found = row.resampled.estimate(quantity, [place]).interval
+    for quantity, layer in product(QUANTITIES, row.resampled.layers):
+        found = interval_of(quantity.samples(row.resampled, [layer]))
         records.append(
             _identity(row)
             | {

@@ -1,10 +1,10 @@
-"""Debiased linear CKA: how far two heads tell tokens apart in the same way.
+"""Debiased linear CKA: how similarly two heads distinguish tokens.
 
-CKA compares two sets of vectors for the same tokens by the similarities among them, so that
-neither a rotation nor the scale of either set matters, nor their widths. The plain estimate is
-positive even for unrelated vectors, the more so the wider they are. The unbiased estimator of HSIC
-leaves the similarity of a token with itself out, and is zero on average for unrelated vectors (so
-it can be a little below zero).
+CKA compares two sets of vectors for the same tokens by the similarities within each set, so that
+neither rotation, scale nor width of a set matters. The plain estimate is positive even for
+unrelated vectors, and more so the wider they are. The unbiased estimator of HSIC leaves out the
+similarity of a token with itself, and is zero on average for unrelated vectors (so it can be
+slightly negative).
 
 Source: Song et al. 2012 (equation 5) for HSIC, arXiv 2502.15104 for its use in CKA.
 """
@@ -18,7 +18,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class CentredHeads:
-    """The vectors of some heads less their means, with what CKA asks of each head alone."""
+    """The vectors of some heads minus their means, and the terms of CKA that need one head only."""
 
     vectors: Float[Tensor, "token head d_head"]
     lengths: Float64[Tensor, "token head"]
@@ -28,8 +28,12 @@ class CentredHeads:
 
     @classmethod
     def of(cls, vectors: Float[Tensor, "token head d_head"]) -> "CentredHeads":
-        """Centre the vectors of some heads over the tokens."""
-        # In double precision: heads with a large mean vector would lose their small differences.
+        """The vectors of some heads, centred over the tokens.
+
+        Args:
+            vectors: What each head writes for each token.
+        """
+        # In double precision: a large mean vector would swamp small differences.
         exact = vectors.double()
         exact = exact - exact.mean(0)
         lengths = exact.square().sum(2)
@@ -44,9 +48,17 @@ class CentredHeads:
 
 
 def debiased_cka(one: CentredHeads, other: CentredHeads) -> Float64[Tensor, "head other_head"]:
-    """The CKA of every head with every other one: 1 up to rotation, about 0 for unrelated heads.
+    """The CKA of every head with every other: 1 if equal up to rotation, about 0 if unrelated.
 
     NaN where a head writes the same vector for all tokens, or there are fewer than four tokens.
+
+    >>> heads = CentredHeads.of(torch.eye(5).reshape(5, 1, 5))
+    >>> debiased_cka(heads, heads)
+    tensor([[1.]], dtype=torch.float64)
+
+    Args:
+        one: The heads of one model.
+        other: Those of the other, for the same tokens.
     """
     hsic = _hsic(_trace(one.vectors, other.vectors), one.lengths, other.lengths)
     scale = one.own.outer(other.own).clamp(min=0).sqrt()
@@ -68,8 +80,8 @@ def _hsic(
 ) -> Float64[Tensor, "head other_head"]:
     """Song's estimator from the trace and the diagonals of the kernels of centred vectors.
 
-    It is about the kernels K and L with their diagonals set to zero. Rows of a centred kernel add
-    up to 0, so a row of K adds up to minus its diagonal: every term becomes a sum over tokens.
+    The kernels K and L have their diagonals set to zero. The rows of a centred kernel add up to 0,
+    so a row of K adds up to minus its diagonal, and every term is a sum over tokens.
     """
     n = len(lengths)
     if n < 4:

@@ -1,8 +1,8 @@
-"""What every head writes for a sample of texts, held in memory: for matching heads alone.
+"""What every head writes for a sample of windows, held in memory: for matching heads only.
 
-Two models are not run in step, so the vectors of one have to wait for those of the other. Each
-model takes tokens * layers * heads * d_head * 4 bytes: 64 windows of 128 tokens of BERT-base are
-0.3 GB. Nothing larger than a sample should be given.
+The two models run one after the other, so the vectors of the first are kept until the second has
+run. Each model takes tokens * layers * heads * d_head * 4 bytes: 0.3 GB for 64 windows of 128
+tokens and BERT-base. Use it for small samples only.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,15 +27,21 @@ class StackFeatures:
     """The head outputs of one stack, special tokens left out."""
 
     vectors: dict[int, Float[Tensor, "token head d_head"]]
-    """By layer; the tokens of all texts one after the other."""
-    text_tokens: tuple[int, ...]
-    """Tokens of each text."""
+    """By layer; the tokens of all windows one after the other."""
+    window_tokens: tuple[int, ...]
+    """Number of tokens of each window."""
 
 
 def head_features(
     model: LoadedModel, windows: Sequence[Window], stacks: Collection[str]
 ) -> dict[str, StackFeatures]:
-    """The head outputs of some stacks, for every token of the windows that is not special."""
+    """The head outputs of some stacks, for every token of the windows that is not special.
+
+    Args:
+        model: The model.
+        windows: The sample.
+        stacks: The names of the stacks.
+    """
     sites = [site for site in model.sites if site.stack in stacks]
     pieces: dict[AttentionSite, list[Tensor]] = {
         site: [torch.empty(0)] * len(windows) for site in sites
@@ -46,7 +52,7 @@ def head_features(
 
         def on_layer(capture: LayerCapture) -> None:
             outputs = capture.head_output.transpose(1, 2)  # batch, token, head, d_head
-            of_stack = counted[capture.site.stack]  # noqa: B023  # called before the loop goes on
+            of_stack = counted[capture.site.stack]  # noqa: B023  # called within this iteration
             for row, place in enumerate(places):  # noqa: B023
                 pieces[capture.site][place] = outputs[row, of_stack[row]].float().cpu()
 
@@ -55,19 +61,13 @@ def head_features(
     for stack in stacks:
         of_stack = [site for site in sites if site.stack == stack]
         lengths = tuple(len(piece) for piece in pieces[of_stack[0]])
-        # Each site's pieces go as they are joined, so that nothing is held twice.
+        # The pieces of a site are released once they are joined, so that nothing is held twice.
         vectors = {site.layer: torch.cat(pieces.pop(site)) for site in of_stack}
         features[stack] = StackFeatures(vectors, lengths)
     return features
 
 
-def reads_shifted(model: LoadedModel, stack: str) -> bool:
-    """Whether query i of a stack stands at token i - 1: in decoders of encoder-decoders."""
-    return bool(model.config.is_encoder_decoder) and stack in ("decoder", "cross")
-
-
 def _queries(model: LoadedModel, stack: str, labels: TokenLabels) -> TokenLabels:
-    if not reads_shifted(model, stack):
+    if not model.reads_shifted(stack):
         return labels
-    start = model.decoder_inputs(labels.token_ids, labels.real)["decoder_input_ids"][0, 0]
-    return shifted_right(labels, int(start))
+    return shifted_right(labels, model.start_token_id)

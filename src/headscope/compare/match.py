@@ -1,9 +1,9 @@
-"""Which head of one model does what which head of another does, by debiased CKA on the same texts.
+"""Matching heads: for each head of one model, the most similar head of another, by debiased CKA.
 
 Every head of one model is compared with every head of the same stack of the other, by the vectors
-that both write for the same tokens. The null is the same comparison on texts that do not belong
-together: token i of one text against token i of another. What is left then comes from position
-alone, and from choosing the best of many heads.
+that both write for the same tokens. The null is the same comparison on mismatched windows: token i
+of one window against token i of another. What similarity remains comes from position alone, and
+from choosing the best of many heads.
 """
 
 from collections.abc import Sequence
@@ -15,20 +15,19 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.compare.debiased_cka import CentredHeads, debiased_cka
-from headscope.compare.head_features import StackFeatures, head_features, reads_shifted
+from headscope.compare.head_features import StackFeatures, head_features
 from headscope.errors import ModelError, SettingsError
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
 from headscope.run import Run
 from headscope.runs.window_files import windows_from_table
+from headscope.settings import MATCH_WINDOWS
 from headscope.system.progress import Progress, ProgressBars
 from headscope.text.document import Document
 from headscope.text.windows import Window, cut_windows
 
-TEXTS = 64
-"""Texts of a run that heads are matched on."""
-SHUFFLES = 3
-"""Times that texts are put together at random for the null."""
+PERMUTATIONS = 3
+"""How often windows are mismatched for the null."""
 
 
 def match_heads(
@@ -40,13 +39,20 @@ def match_heads(
     seed: int = 0,
     progress: bool | Progress = False,
 ) -> pd.DataFrame:
-    """For every head of `model` the head of `other` that is most like it.
+    """For every head of `model`, the most similar head of `other`.
 
     A row per stack, layer and head: other_layer and other_head, the best match, with its `cka`;
     runner_up_layer, runner_up_head, runner_up_cka; `null`, the largest CKA that any head of `other`
-    reaches on texts that do not belong together; `mutual`, whether the match of the match is this
-    head. Both models must have the same tokenizer. The head outputs of the texts are held in
-    memory, see `headscope.compare.head_features`: a few dozen texts are enough.
+    reaches on mismatched windows; `mutual`, whether the best match of the match is this head.
+
+    Args:
+        model: `demo`, a folder, a hub id, or what `hs.load_model` returned.
+        other: The model to compare with. Both must have the same tokenizer.
+        texts: A few dozen are enough; all head outputs for them are held in memory (see
+            `headscope.compare.head_features`).
+        window: Longer texts are cut into windows of this many tokens, special ones included.
+        seed: Of the null.
+        progress: Whether to show progress, or what to report it to.
     """
     one = model if isinstance(model, LoadedModel) else load_model(model)
     two = other if isinstance(other, LoadedModel) else load_model(other)
@@ -69,13 +75,23 @@ def match_runs(
     run: Run,
     other: Run,
     *,
-    texts: int = TEXTS,
+    texts: int = MATCH_WINDOWS,
     seed: int = 0,
     allow_pickle: bool = False,
     trust_remote_code: bool = False,
     progress: bool | Progress = False,
 ) -> pd.DataFrame:
-    """The same for the models of two runs, on `texts` windows of the first run, evenly spread."""
+    """The same for the models of two runs, on windows of the first run.
+
+    Args:
+        run: The run of the model whose heads are matched.
+        other: The run of the model to compare with.
+        texts: Number of windows, evenly spread over the first run.
+        seed: Of the null.
+        allow_pickle: Whether weights in pickle files may be loaded.
+        trust_remote_code: Whether code that comes with a model may be run.
+        progress: Whether to show progress, or what to report it to.
+    """
     ours, theirs = run.manifest.model, other.manifest.model
     if ours.tokenizer_hash != theirs.tokenizer_hash:
         raise SettingsError(_other_tokenizer(ours.name, theirs.name))
@@ -90,8 +106,8 @@ def match_runs(
         )
         if loaded.weights_hash != record.weights_hash:
             raise ModelError(
-                f"{record.name} has other weights now than in its run; analyse it again, or put "
-                "the model of that time back"
+                f"{record.name} has other weights than when its run was made; analyse it again, "
+                "or restore the old weights"
             )
         models.append(loaded)
     last = run.manifest.corpus.windows - 1
@@ -108,31 +124,33 @@ def _match(
     progress: bool | Progress,
 ) -> pd.DataFrame:
     if len(windows) < 2:
-        raise SettingsError("matching heads takes two texts at least: the null mixes them")
+        raise SettingsError("matching heads needs at least two windows: the null mismatches them")
     stacks = _common_stacks(one, two)
-    with ProgressBars() if progress is True else progress or Progress() as bars:
-        bars.stage("head outputs", total=2)
+    with ProgressBars() if progress is True else progress or Progress() as reporter:
+        reporter.stage("head outputs", total=2)
         ours = head_features(one, windows, stacks)
-        bars.advance()
+        reporter.advance()
         theirs = head_features(two, windows, stacks)
-        bars.advance()
-        bars.stage("matching heads", total=len(stacks) * (1 + SHUFFLES))
-        tables = [_match_stack(stack, ours[stack], theirs[stack], seed, bars) for stack in stacks]
+        reporter.advance()
+        reporter.stage("matching heads", total=len(stacks) * (1 + PERMUTATIONS))
+        tables = [
+            _match_stack(stack, ours[stack], theirs[stack], seed, reporter) for stack in stacks
+        ]
     return pd.concat(tables, ignore_index=True)
 
 
 def _match_stack(
-    stack: str, ours: StackFeatures, theirs: StackFeatures, seed: int, bars: Progress
+    stack: str, ours: StackFeatures, theirs: StackFeatures, seed: int, reporter: Progress
 ) -> pd.DataFrame:
-    tokens = np.arange(sum(ours.text_tokens))
+    tokens = np.arange(sum(ours.window_tokens))
     cka = _all_pairs(ours, theirs, tokens, tokens)
-    bars.advance()
+    reporter.advance()
     rng = np.random.default_rng(seed)
     null = np.full(len(cka), -np.inf)
-    for _ in range(SHUFFLES):
-        shuffled = _all_pairs(ours, theirs, *_strangers(ours.text_tokens, rng))
-        null = np.fmax(null, _largest(shuffled))
-        bars.advance()
+    for _ in range(PERMUTATIONS):
+        mismatched = _all_pairs(ours, theirs, *_mismatched_tokens(ours.window_tokens, rng))
+        null = np.fmax(null, _largest(mismatched))
+        reporter.advance()
     here, there = _names(ours), _names(theirs)
     order = np.argsort(-np.nan_to_num(cka, nan=-np.inf), axis=1)
     best, second = order[:, 0], order[:, min(1, len(there) - 1)]
@@ -171,26 +189,26 @@ def _all_pairs(
     return np.asarray(torch.cat(rows).numpy(), dtype=np.float64)
 
 
-def _strangers(
-    text_tokens: Sequence[int], rng: np.random.Generator
+def _mismatched_tokens(
+    window_tokens: Sequence[int], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Tokens of each text beside those of another one, position by position.
+    """The tokens of each window paired with those of another one, position by position.
 
-    Texts of like length come together: the longer one loses its end.
+    Windows of similar length are paired; the longer one loses its end.
     """
-    starts = np.cumsum([0, *text_tokens[:-1]])
-    # A circle of texts in order of length, with chance among equals: each meets its neighbour.
-    circle = np.lexsort((rng.random(len(text_tokens)), np.asarray(text_tokens)))
+    starts = np.cumsum([0, *window_tokens[:-1]])
+    # A circle of windows by length, random among equals: each is paired with its neighbour.
+    circle = np.lexsort((rng.random(len(window_tokens)), np.asarray(window_tokens)))
     here, there = [], []
     for mine, other in zip(circle, np.roll(circle, 1), strict=True):
-        common = np.arange(min(text_tokens[mine], text_tokens[other]))
+        common = np.arange(min(window_tokens[mine], window_tokens[other]))
         here.append(starts[mine] + common)
         there.append(starts[other] + common)
     return np.concatenate(here), np.concatenate(there)
 
 
 def _largest(cka: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest number of each row; NaN for a head that always writes the same."""
+    """The largest value of each row; NaN for a head that always writes the same vector."""
     known = np.where(np.isnan(cka), -np.inf, cka).max(axis=1)
     return np.where(np.isinf(known), np.nan, known)
 
@@ -208,7 +226,7 @@ def _common_stacks(one: LoadedModel, two: LoadedModel) -> list[str]:
     common = [
         stack
         for stack in one.stacks
-        if stack in two.stacks and reads_shifted(one, stack) == reads_shifted(two, stack)
+        if stack in two.stacks and one.reads_shifted(stack) == two.reads_shifted(stack)
     ]
     if not common:
         raise SettingsError(

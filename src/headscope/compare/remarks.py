@@ -1,4 +1,4 @@
-"""What makes two runs less than comparable, in words."""
+"""Remarks: in words, the differences between runs that limit their comparison."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,16 +6,20 @@ from headscope.run import Run
 
 _SETTINGS = {
     "window_tokens": "windows of {} tokens",
-    "min_tokens": "texts from {} tokens on",
+    "min_tokens": "windows of at least {} tokens",
     "similarity": "{} similarity",
     "pairs": "pairs {}",
     "special_tokens": "special tokens in pairs: {}",
 }
-"""The settings that change a compared number."""
+"""The settings that affect a compared value."""
 
 
 def remarks(runs: Mapping[str, Run]) -> tuple[str, ...]:
-    """What differs between the first run and the others, a sentence each; runs by their labels."""
+    """The differences between the first run and the others, a sentence each.
+
+    Args:
+        runs: By label.
+    """
     first = next(iter(runs))
     found: dict[str, list[str]] = {}
     for label, run in runs.items():
@@ -48,7 +52,7 @@ def _between(first: Run, run: Run, name: str) -> Iterator[str]:
                 f"{name} has {ours.corpus.windows} of {ours.corpus.documents} of the same corpus"
             )
         else:
-            yield f"another corpus than {name}: differences may be those of the texts"
+            yield f"another corpus than {name}: differences may come from the texts"
     if ours.model.tokenizer_hash != theirs.model.tokenizer_hash:
         yield f"another tokenizer than {name}: distances and repetitions count other tokens"
     if ours.packages["headscope"] != theirs.packages["headscope"]:

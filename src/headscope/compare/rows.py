@@ -4,23 +4,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headscope.compare.resampled_stack import ResampledStack, resample_stack
-from headscope.compare.shared_documents import SharedDocuments, shared_documents
+from headscope.compare.shared_documents import (
+    SharedDocuments,
+    resample_stack,
+    shared_documents,
+)
+from headscope.findings.resampling.resampled_run import ResampledRun
 from headscope.run import Run
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One stack of one run, or of its untrained models taken together."""
+    """One stack of one run, or of its untrained models pooled."""
 
     label: str
-    """Of the run."""
+    """Name of the run among those compared."""
     run: Run
     stack: str
     seeds: int
-    """Untrained models in it; 0 for the model itself."""
-    units: SharedDocuments
-    resampled: ResampledStack
+    """Number of untrained models that are pooled; 0 for the model itself."""
+    documents: SharedDocuments
+    resampled: ResampledRun
 
     @property
     def name(self) -> str:
@@ -37,17 +41,22 @@ class Row:
 def comparison_rows(runs: Mapping[str, Run], *, untrained: bool, seed: int) -> list[Row]:
     """Every stack of every run, each followed by its untrained models if asked for.
 
-    All rows are resampled together, so that they can be subtracted from each other.
+    All rows are resampled together, so that their differences have intervals.
+
+    Args:
+        runs: By label, see `label_runs`.
+        untrained: Whether the untrained models of each run get a row.
+        seed: Of the bootstrap.
     """
     nulls = {label: run.untrained if untrained else [] for label, run in runs.items()}
     every = [run for label in runs for run in (runs[label], *nulls[label])]
-    units = dict(zip(map(id, every), shared_documents(every), strict=True))
+    documents = dict(zip(map(id, every), shared_documents(every), strict=True))
     rows = []
     for label, run in runs.items():
         for stack in run.manifest.stacks:
             for members in ([run], nulls[label]):
                 if members:
-                    of_members = [units[id(member)] for member in members]
+                    of_members = [documents[id(member)] for member in members]
                     resampled = resample_stack(members, of_members, stack, seed)
                     seeds = 0 if members[0] is run else len(members)
                     rows.append(Row(label, run, stack, seeds, of_members[0], resampled))
@@ -55,10 +64,15 @@ def comparison_rows(runs: Mapping[str, Run], *, untrained: bool, seed: int) -> l
 
 
 def reference_of(row: Row, rows: Sequence[Row]) -> Row | None:
-    """What a row is compared with; None for the rows that others are compared with.
+    """The row that a row is compared with; None for the rows of the first run.
 
-    The untrained model: with the same stack, trained. Any other: with that stack of the first run,
-    or with the first stack of the first run where it has no such stack.
+    Untrained models are compared with the same stack of their trained model. Any other run is
+    compared with the same stack of the first run, or with the first stack of the first run where
+    that has no such stack.
+
+    Args:
+        row: One of the rows.
+        rows: All of them, those of the first run first.
     """
     if row.seeds:
         return next(
@@ -72,8 +86,12 @@ def reference_of(row: Row, rows: Sequence[Row]) -> Row | None:
     return next((other for other in firsts if other.stack == row.stack), firsts[0])
 
 
-def labelled(runs: Sequence[Run]) -> dict[str, Run]:
-    """The runs by the names of their folders, with as much of the path as tells them apart."""
+def label_runs(runs: Sequence[Run]) -> dict[str, Run]:
+    """The runs by the names of their folders, with as much of the path as tells them apart.
+
+    Args:
+        runs: In the order in which they are compared.
+    """
     paths = [run.folder.resolve() for run in runs]
     for parts in range(1, max(len(path.parts) for path in paths) + 1):
         labels = [str(Path(*path.parts[-parts:])) for path in paths]

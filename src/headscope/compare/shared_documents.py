@@ -1,9 +1,9 @@
-"""What is drawn anew in a bootstrap of several runs: documents, the same ones for all runs.
+"""The bootstrap of several runs: the same documents are drawn for all runs of a corpus.
 
 Two models that read the same documents have errors in common: a document that is odd for one is
 odd for the other. Drawing each document for both at once lets that cancel in their difference. It
-does no harm where it is wrong: numbers of unrelated documents, drawn together, have an independent
-difference all the same. So documents are told by corpus and name, and models with different
+does no harm where it is wrong: values of unrelated documents, drawn together, still have an
+independent difference. So documents are identified by corpus and name, and models with different
 tokenizers, whose windows differ, are paired too.
 """
 
@@ -13,43 +13,61 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int
+from numpy.typing import NDArray
 
+from headscope.compare.quantities import COLUMNS
+from headscope.findings.resampling.resampled_run import ResampledRun, resample_columns
 from headscope.run import Run
-from headscope.runs.checked_tables import refuse_unreadable
+from headscope.runs.parquet_files import refuse_unreadable
 
 
 @dataclass(frozen=True, eq=False)
 class SharedDocuments:
-    """The unit that each text of a run belongs to."""
+    """The document that each window of a run belongs to, numbered alike in all runs of a group.
+
+    Where a whole corpus is one document, its windows are numbered instead.
+    """
 
     group: int
-    """Runs of one group have units in common; groups are drawn independently."""
+    """Runs of one group have a corpus in common; groups are drawn independently."""
     size: int
-    """SharedDocuments of the group."""
-    of_text: Int[np.ndarray, " text"]
+    """Number of documents of all runs of the group."""
+    of_window: Int[np.ndarray, " window"]
+    """The number of each window's document."""
 
     @property
     def present(self) -> set[int]:
-        """The units that the run has texts of."""
-        return set(self.of_text.tolist())
+        """The documents that the run has windows of."""
+        return set(self.of_window.tolist())
 
     def shared(self, other: "SharedDocuments") -> int:
-        """How many units two runs have in common."""
+        """The number of documents that two runs have in common.
+
+        Args:
+            other: The documents of the other run.
+        """
         return len(self.present & other.present) if self.group == other.group else 0
 
 
 def shared_documents(runs: Sequence[Run]) -> list[SharedDocuments]:
-    """The units of each run: documents, or windows where a corpus is one document."""
+    """The documents of each run, or its windows where a corpus is one document.
+
+    Args:
+        runs: Those that are compared; runs of the same corpus form a group.
+    """
     corpora = [tuple(Path(source).name for source in run.manifest.corpus.sources) for run in runs]
     names = [_documents_of(run) for run in runs]
-    units: list[SharedDocuments | None] = [None] * len(runs)
+    documents: list[SharedDocuments | None] = [None] * len(runs)
     for group, corpus in enumerate(dict.fromkeys(corpora)):
         members = [place for place, of_run in enumerate(corpora) if of_run == corpus]
         keys: Sequence[Sequence[object]] = [names[place] for place in members]
         if len({name for of_run in keys for name in of_run}) == 1:
             # Windows of one book: the same ones only where they were cut the same.
             keys = [
-                [(runs[place].manifest.corpus.window_hashes, text) for text in range(len(of_run))]
+                [
+                    (runs[place].manifest.corpus.window_hashes, window)
+                    for window in range(len(of_run))
+                ]
                 for place, of_run in zip(members, keys, strict=True)
             ]
         numbers = {
@@ -57,13 +75,41 @@ def shared_documents(runs: Sequence[Run]) -> list[SharedDocuments]:
             for number, key in enumerate(dict.fromkeys(key for of_run in keys for key in of_run))
         }
         for place, of_run in zip(members, keys, strict=True):
-            of_text = np.array([numbers[key] for key in of_run], dtype=np.int64)
-            units[place] = SharedDocuments(group, len(numbers), of_text)
-    return [of_run for of_run in units if of_run is not None]
+            of_window = np.array([numbers[key] for key in of_run], dtype=np.int64)
+            documents[place] = SharedDocuments(group, len(numbers), of_window)
+    return [of_run for of_run in documents if of_run is not None]
+
+
+def resample_stack(
+    runs: Sequence[Run], documents: Sequence[SharedDocuments], stack: str, seed: int
+) -> ResampledRun:
+    """A stack of one run, or of several untrained models pooled, with its bootstrap samples.
+
+    Heads are added up: the head axis has length 1.
+
+    Args:
+        runs: One run, or the untrained models of one.
+        documents: Of each of them.
+        stack: Name of the stack.
+        seed: The same seed draws the same documents for all runs of a group.
+    """
+    size, group = documents[0].size, documents[0].group
+    columns: dict[str, NDArray[np.float64]] = {}
+    layers: tuple[int, ...] = ()
+    for run, of_run in zip(runs, documents, strict=True):
+        table = run.findings.window_table(stack, COLUMNS)
+        layers = table.layers
+        for name, values in table.columns.items():
+            per_window = np.nansum(values, axis=2, keepdims=True)
+            summed = columns.setdefault(name, np.zeros((size, len(layers), 1)))
+            np.add.at(summed, of_run.of_window, per_window)
+            # A column that does not apply is absent, not zero.
+            summed[:, np.isnan(values).all(axis=(0, 2))] = np.nan
+    return resample_columns(columns, np.arange(size), layers, seed + group)
 
 
 def _documents_of(run: Run) -> list[object]:
-    """The document of each text."""
+    """The document of each window."""
     with refuse_unreadable(f"a table of {run.folder}"):
         names: list[object] = run.windows().to_table(columns=["document"])["document"].to_pylist()
     return names

@@ -1,9 +1,9 @@
 """The role of each head: what its pairs and its attention are mostly about, by stated rules.
 
 A head has a trait when a measure clears two bars: a fixed one, below which the trait would be too
-weak to name the head after, and the largest value among the heads of the untrained model, which no
-learning explains. A head with one trait has that role, a head with several is mixed. A head with
-none is local or broad by the distance of its pairs, or mixed.
+weak to name the head after, and the largest value among the heads of the untrained model, which
+learning does not explain. A head with one trait has that role, a head with several is mixed. A head
+with none is local or broad by the distance of its pairs, or mixed.
 
 To add a role that a measure decides, put it into `ROLES` below: the role map, the report with its
 legend, and the comparison of runs take name, letter and colours from there.
@@ -19,9 +19,9 @@ from headscope.measures import MEASURES
 from headscope.system.registry import Registry
 
 LOCAL_BELOW = 0.5
-"""A local head's mean distance is at most this part of what pairs drawn at random have."""
+"""A local head's mean distance is at most this share of that of random pairs."""
 BROAD_ABOVE = 0.85
-"""A broad head's mean distance is at least this part of what pairs drawn at random have."""
+"""A broad head's mean distance is at least this share of that of random pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +31,22 @@ class Trait:
     strength: Callable[[pd.DataFrame], "pd.Series[float]"]
     """How strongly each head of a table has the trait, as a share between 0 and 1."""
     bar: float
-    """The least share that makes the trait worth a name."""
+    """The smallest share that makes the trait worth naming."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role:
     """A role that a head may have, and how pages show it.
 
-    Letter and colour, so that colour is not needed to tell roles apart. Colours are those of Okabe
-    and Ito, which people with any colour vision can tell apart.
+    It has a letter as well as a colour, so that colour is not needed to tell roles apart. The
+    colours are those of Okabe and Ito, which people with any colour vision can tell apart.
     """
 
     name: str
     letter: str
     colour: str
     ink: str = "#000000"
-    """Of the letter on that colour."""
+    """The colour of the letter."""
     meaning: str
     trait: Trait | None = None
     """None for the roles of heads that have no trait, or several."""

@@ -1,7 +1,9 @@
-"""What is found in a run, read from its folder when it is asked for."""
+"""What is found in a run: tables, roles, claims, stability, each computed when it is asked for.
+
+`headscope.run.Run` is the same for people; pages and comparisons take `RunFindings`.
+"""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import Literal
 
@@ -9,15 +11,14 @@ import pandas as pd
 import xarray as xr
 
 from headscope.errors import RunError
-from headscope.findings.claims import Evidence, Verdict
-from headscope.findings.claims.judge import evidence_of, judge
+from headscope.findings.claims import Evidence, Verdict, judge
+from headscope.findings.claims.evidence import evidence_of
 from headscope.findings.resampling.window_table import WindowTable, read_window_table
 from headscope.findings.roles import assign_roles
 from headscope.findings.stability import Domain, StabilityResult, stability
 from headscope.findings.sweep import sweep_table
 from headscope.measures import measured_columns
 from headscope.measures.tables import head_table, layer_table
-from headscope.runs.checked_tables import refuse_unreadable
 from headscope.runs.folder import RunFolder
 from headscope.runs.results import read_results
 
@@ -26,6 +27,11 @@ class RunFindings:
     """The tables, roles and verdicts of a run."""
 
     def __init__(self, folder: RunFolder) -> None:
+        """Look into a run; nothing is read yet.
+
+        Args:
+            folder: The files of the run.
+        """
         self.folder = folder
         self.manifest = folder.manifest
 
@@ -91,8 +97,8 @@ class RunFindings:
 
     def window_table(self, stack: str, columns: Sequence[str]) -> WindowTable:
         """Columns of the rows as arrays of window, layer and head."""
-        with self.refusing_unreadable():
-            folder = self.folder
+        folder = self.folder
+        with folder.refusing_unreadable():
             return read_window_table(self.manifest, folder.rows(), folder.windows(), stack, columns)
 
     def sweep(self, *, per: Literal["layer", "head"] = "layer") -> pd.DataFrame:
@@ -114,7 +120,7 @@ class RunFindings:
                 f"{self.folder.path} is not finished; run the same analyze command again to "
                 "finish it"
             )
-        with self.refusing_unreadable():
+        with self.folder.refusing_unreadable():
             return stability(
                 self.folder.rows(),
                 self.folder.windows(),
@@ -125,10 +131,6 @@ class RunFindings:
                 seed=seed,
                 roles_of=self.roles_of,
             )
-
-    def refusing_unreadable(self) -> AbstractContextManager[None]:
-        """Errors of Arrow while open become a RunError that names the run."""
-        return refuse_unreadable(f"a table of {self.folder.path}")
 
     def _table(self, table: Callable[[xr.Dataset], pd.DataFrame]) -> pd.DataFrame:
         parts = [table(dataset).assign(stack=stack) for stack, dataset in self.stacks.items()]

@@ -1,7 +1,7 @@
 """Threshold sensitivity: how every finding moves with the thresholds that it rests on.
 
-Each run is measured at ten pair rules and five attention thresholds in its one pass over the texts,
-beside its own. These are tables of those numbers: nothing is computed anew.
+A run measures ten pair rules and five attention thresholds besides its own, in the same pass over
+the windows. These are tables of those numbers: nothing is measured again.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def sweep_table(
 ) -> pd.DataFrame:
     """A row per stack, layer (or head), axis and threshold; a column per measure that moves.
 
-    On the axis `pair_rule` the attention threshold is the run's own, and the other way round. The
+    On the axis `pair_rule` the attention threshold is the run's own, and vice versa. The
     measures are pooled over the heads of a layer unless `per` is `head`. Those that do not depend
     on an axis are NaN there.
     """

@@ -11,7 +11,7 @@ from headscope.kernels.window_batch import SENTENCE, WindowBatch, together
 
 @dataclass(frozen=True, slots=True)
 class DistanceProfile:
-    """Sums of C over the pairs of counted tokens of each text, by their distance."""
+    """Sums of C over the pairs of counted tokens of each window, by their distance."""
 
     all: Float[Tensor, "batch head distance"]
     within: Float[Tensor, "batch head distance"]
@@ -25,7 +25,12 @@ class DistanceProfile:
 def distance_profile(
     similarity: Float[Tensor, "batch head token token"], batch: WindowBatch
 ) -> DistanceProfile:
-    """The sums of C by distance, in float64."""
+    """The sums of C by distance, in float64.
+
+    Args:
+        similarity: C of every window and head.
+        batch: The windows.
+    """
     counted = batch.counted
     n = similarity.shape[-1]
     i, j = torch.triu_indices(n, n, 1, device=similarity.device)
@@ -50,7 +55,11 @@ def distance_profile(
 
 
 def half_distance(positive: Float[Tensor, "*axes distance"]) -> Float[Tensor, "*axes"]:
-    """The distance within which half of the positive similarity lies; NaN where there is none."""
+    """The distance within which half of the positive similarity lies; NaN where there is none.
+
+    Args:
+        positive: Sums of max(C, 0) by distance.
+    """
     reached = positive.cumsum(-1)
     total = reached[..., -1:]
     half = (reached < total / 2).sum(-1).double()
@@ -60,9 +69,13 @@ def half_distance(positive: Float[Tensor, "*axes distance"]) -> Float[Tensor, "*
 def block_contrast(profile: DistanceProfile, batch: WindowBatch) -> Float[Tensor, "batch head"]:
     """How much more similar two tokens of one sentence are than two of different sentences.
 
-    The difference of the means at each distance, in standard deviations of C over the text,
-    averaged over the distances at which both kinds of pairs occur, with weights n m / (n + m) of
-    their numbers. NaN where no distance has both, or where C does not vary.
+    The difference of the means at each distance, in standard deviations of C over the window,
+    averaged over the distances at which both kinds of pairs occur; n pairs of one kind and m of the
+    other weigh n m / (n + m). NaN where no distance has both, or where C does not vary.
+
+    Args:
+        profile: The sums of C by distance.
+        batch: The windows.
     """
     pairs = batch.baseline.pairs[:, None]
     inside = (batch.baseline.rates[SENTENCE] * batch.baseline.pairs).round()[:, None]

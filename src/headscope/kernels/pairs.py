@@ -11,13 +11,13 @@ from headscope.settings import PairRule
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The chosen pairs of all heads and texts of a batch as one list, i < j."""
+    """The chosen pairs of all heads and windows of a batch as one list, i < j."""
 
-    text: Int[Tensor, " pair"]
+    window: Int[Tensor, " pair"]
     head: Int[Tensor, " pair"]
     i: Int[Tensor, " pair"]
     j: Int[Tensor, " pair"]
-    texts: int
+    windows: int
     heads: int
     tokens: int
 
@@ -27,15 +27,23 @@ class Pairs:
         return self.j - self.i
 
     def count(self, weight: Tensor | None = None) -> Float[Tensor, "batch head"]:
-        """Number of pairs per text and head, or the sum of a weight over them."""
-        row = self.text * self.heads + self.head
+        """Number of pairs per window and head, or the sum of a weight over them.
+
+        Args:
+            weight: Of each pair; 1 if None.
+        """
+        row = self.window * self.heads + self.head
         weights = None if weight is None else weight.double()
-        counts = torch.bincount(row, weights=weights, minlength=self.texts * self.heads)
-        return counts.view(self.texts, self.heads).double()
+        counts = torch.bincount(row, weights=weights, minlength=self.windows * self.heads)
+        return counts.view(self.windows, self.heads).double()
 
     def of(self, matrix: Bool[Tensor, "batch token token"]) -> Bool[Tensor, " pair"]:
-        """The entry of a pair-wise label for every pair."""
-        return matrix[self.text, self.i, self.j]
+        """The entry of a pair-wise label for every pair.
+
+        Args:
+            matrix: Whether two tokens of a window have the label.
+        """
+        return matrix[self.window, self.i, self.j]
 
 
 def choose_pairs(
@@ -45,10 +53,15 @@ def choose_pairs(
 ) -> Pairs:
     """The high-similarity pairs of counted tokens by a rule.
 
-    `top` takes ceil(share * pairs) of a text, and whatever ties with the last of them. `max` takes
-    what reaches a fraction of the largest similarity; where that is not positive, nothing.
+    `top` takes ceil(share * pairs) of a window, and all that tie with the last of them. `max` takes
+    those that reach a fraction of the largest similarity; none where that is not positive.
+
+    Args:
+        similarity: C of every window and head.
+        counted: The tokens that may form pairs.
+        rule: Which pairs count as highly similar.
     """
-    texts, heads, n, _ = similarity.shape
+    windows, heads, n, _ = similarity.shape
     possible = torch.triu(counted[:, :, None] & counted[:, None, :], diagonal=1)
     upper = similarity.masked_fill(~possible[:, None], -torch.inf)
     if rule.kind == "top":
@@ -59,8 +72,8 @@ def choose_pairs(
         largest = upper.amax((-2, -1))
         threshold = torch.where(largest > 0, largest * rule.value, torch.inf)
     chosen = (upper >= threshold[:, :, None, None]) & possible[:, None]
-    text, head, i, j = chosen.nonzero(as_tuple=True)
-    return Pairs(text, head, i, j, texts=texts, heads=heads, tokens=n)
+    window, head, i, j = chosen.nonzero(as_tuple=True)
+    return Pairs(window, head, i, j, windows=windows, heads=heads, tokens=n)
 
 
 def _kth_largest(
@@ -79,35 +92,30 @@ def _kth_largest(
 
 @dataclass(frozen=True, slots=True)
 class FocalTokens:
-    """The focal token of every text and head of a layer."""
+    """The focal token of every window and head of a layer."""
 
     place: Int[Tensor, "batch head"]
-    """Where it first occurs in the text; -1 where a head has no pairs."""
+    """Where it first occurs in the window; -1 where a head has no pairs."""
     elements: Float[Tensor, "batch head"]
-    """How many of the elements of the head's pairs (two a pair) are this token."""
+    """Number of elements of the head's pairs (two per pair) that are this token."""
 
 
 def focal_tokens(pairs: Pairs, first: Int[Tensor, "batch token"]) -> FocalTokens:
-    """The token that occurs most among the elements of a head's pairs, for each text.
+    """The token that occurs most among the elements of a head's pairs, for each window.
 
-    `first` gives each token the place of its first occurrence: occurrences at several places count
-    together. Of tokens that occur equally often the one that comes first in the text is taken.
+    All occurrences of a token count together. Of tokens that occur equally often, the one that
+    comes first in the window is taken.
+
+    Args:
+        pairs: The pairs of all heads of a layer.
+        first: For each token, the place of its first occurrence in the window.
     """
-    row = (pairs.text * pairs.heads + pairs.head) * pairs.tokens
-    elements = torch.cat([row + first[pairs.text, pairs.i], row + first[pairs.text, pairs.j]])
-    counts = torch.bincount(elements, minlength=pairs.texts * pairs.heads * pairs.tokens)
-    counts = counts.view(pairs.texts, pairs.heads, pairs.tokens)
-    # argmax promises no order among equals: let earlier places weigh a little more.
+    row = (pairs.window * pairs.heads + pairs.head) * pairs.tokens
+    elements = torch.cat([row + first[pairs.window, pairs.i], row + first[pairs.window, pairs.j]])
+    counts = torch.bincount(elements, minlength=pairs.windows * pairs.heads * pairs.tokens)
+    counts = counts.view(pairs.windows, pairs.heads, pairs.tokens)
+    # argmax promises no order among equals, so earlier places get a little more weight.
     order = torch.arange(pairs.tokens, 0, -1, device=counts.device)
     place = (counts * (pairs.tokens + 1) + order).argmax(-1)
     most = counts.amax(-1)
     return FocalTokens(place.masked_fill(most == 0, -1), most.double())
-
-
-def exclusiveness(place: Int[Tensor, "*axes head"]) -> Float[Tensor, "*axes head"]:
-    """1 / the number of heads of the layer with the same focal token; 0 for heads without one.
-
-    Over the heads of a layer it adds up to the number of distinct focal tokens.
-    """
-    alike = (place[..., :, None] == place[..., None, :]).sum(-1).double()
-    return torch.where(place >= 0, 1 / alike, 0.0)

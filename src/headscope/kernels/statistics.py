@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 ALIGNED_TOKENS = 24
-"""Tokens before and behind a sentence boundary in matrices aligned on boundaries."""
+"""Tokens before and after a sentence boundary in matrices aligned on boundaries."""
 
 KINDS = 7
 """Number of token kinds."""
@@ -15,12 +15,12 @@ KINDS = 7
 
 @dataclass(frozen=True, slots=True)
 class LayerStatistics:
-    """The statistics of the heads of a layer over a batch of texts."""
+    """The statistics of the heads of a layer over a batch of windows."""
 
     rows: dict[str, Float[Tensor, "batch head"]]
-    """One number per text and head: the columns of the run's Parquet shards."""
+    """One number per window and head: the columns of the run's Parquet shards."""
     sums: dict[str, Float[Tensor, "head ..."]]
-    """Arrays summed over the texts of the batch; similarities by position in their precision."""
+    """Arrays summed over the windows of the batch, similarities in their own precision."""
     sweep: dict[str, Float[Tensor, "batch head threshold"]]
     """The columns that depend on a threshold, at every threshold of the sweep."""
 
@@ -37,7 +37,7 @@ class StackStatistics:
 
 @runtime_checkable
 class StackMeasurement(Protocol):
-    """Measures the layers of a stack over a batch of texts, while the model runs."""
+    """Measures the layers of a stack over a batch of windows, while the model runs."""
 
     def add(
         self,
@@ -46,7 +46,13 @@ class StackMeasurement(Protocol):
         *,
         causal: bool,
     ) -> None:
-        """Measure a layer. Of its attention maps only the column mass is needed."""
+        """Measure a layer. Of its attention maps only the column mass is needed.
+
+        Args:
+            head_output: Z.
+            mass: What each key received from all real queries.
+            causal: Whether no query sees a later key.
+        """
 
     def statistics(self) -> StackStatistics:
-        """The statistics of every layer that was added, in order; one at least was."""
+        """The statistics of every layer that was added, in order. At least one must have been."""

@@ -1,4 +1,8 @@
-"""What single tokens tell: the attention that they receive, and how long vectors are."""
+"""Measures that need no similarity matrix: attention received, vector lengths, focal tokens.
+
+Given column mass, lengths, or counts of pairs; gives columns of a run's rows, one number per window
+and head.
+"""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -13,7 +17,12 @@ def column_mass(
     attention: Float[Tensor, "batch head query key"],
     query_real: Bool[Tensor, "batch query"] | Float[Tensor, "batch query"],
 ) -> Float[Tensor, "batch head key"]:
-    """s_j = sum over queries i of A_ij, padding left out of the sum."""
+    """s_j = sum over queries i of A_ij, padding left out of the sum.
+
+    Args:
+        attention: A.
+        query_real: Which queries are tokens and not padding, or the weight of each.
+    """
     weights = attention.float() if attention.dtype != torch.float64 else attention
     # As a product of matrices; einsum would first transpose every map.
     return (query_real.to(weights.dtype)[:, None, None, :] @ weights)[:, :, 0]
@@ -24,12 +33,17 @@ def scaled_column_mass(
     scaling: Bool[Tensor, "batch key"],
     viewers: Float[Tensor, "batch key"],
 ) -> Float[Tensor, "batch head key"]:
-    """Column mass per query that can see the token, with the largest of the text at 1.
+    """Column mass per query that can see the token, with the largest of the window at 1.
 
     Under a causal mask the first token is seen by every query and the last by one: without the
-    division by `viewers` the measure would be a picture of the mask. Only `scaling` tokens set the
-    scale, and the others get 0: a special token that draws most of the attention, as many models
-    have, would leave no other above any threshold.
+    division by `viewers` the measure would only show the mask. In many models a special token draws
+    most of the attention, which would leave no other above any threshold; so only `scaling` tokens
+    set the scale, and the others get 0.
+
+    Args:
+        mass: s, what each key received.
+        scaling: The keys that set the scale.
+        viewers: Number of queries that can see each key.
     """
     per_viewer = mass / viewers.clamp_min(1)[:, None]
     per_viewer = per_viewer.masked_fill(~scaling[:, None], 0)
@@ -39,7 +53,13 @@ def scaled_column_mass(
 def viewers(
     query_real: Bool[Tensor, "batch query"], keys: int, *, causal: bool
 ) -> Float[Tensor, "batch key"]:
-    """How many queries can see each key: all of them, or those from its position on."""
+    """Number of queries that can see each key: all of them, or those from its position on.
+
+    Args:
+        query_real: Which queries are tokens and not padding.
+        keys: Number of keys.
+        causal: Whether no query sees a later key.
+    """
     if not causal:
         return query_real.sum(-1, keepdim=True).float().expand(-1, keys)
     return query_real.float().flip(-1).cumsum(-1).flip(-1)
@@ -49,7 +69,12 @@ def attention_share(
     mass: Float[Tensor, "batch head key"],
     keys: Bool[Tensor, "batch key"],
 ) -> Float[Tensor, "batch head"]:
-    """The share of all attention of a text that falls on `keys`."""
+    """The share of all attention of a window that falls on `keys`.
+
+    Args:
+        mass: What each key received.
+        keys: The keys asked about.
+    """
     return (mass * keys[:, None]).sum(-1) / mass.sum(-1)
 
 
@@ -57,13 +82,23 @@ Rows = dict[str, Float[Tensor, "batch head"]]
 
 
 def defined(name: str, values: Float[Tensor, "batch head"]) -> Rows:
-    """A column with zeros for NaN, and `NAME_texts` that counts where it is defined."""
+    """A column with zeros for NaN, and the column `NAME_texts`: 1 where it is defined, else 0.
+
+    Args:
+        name: Of the column.
+        values: One number per window and head; NaN where it is undefined.
+    """
     there = ~values.isnan()
     return {name: values.nan_to_num(0.0), f"{name}_texts": there.double()}
 
 
 def attention_rows(mass: Float[Tensor, "batch head key"], batch: WindowBatch) -> Rows:
-    """The shares of attention on separators, on special tokens and on the first token."""
+    """The shares of attention on separators, on special tokens and on the first token.
+
+    Args:
+        mass: What each key received.
+        batch: The windows.
+    """
     keys = batch.keys
     first = torch.zeros_like(keys.real)
     first[:, 0] = True
@@ -75,7 +110,12 @@ def attention_rows(mass: Float[Tensor, "batch head key"], batch: WindowBatch) ->
 
 
 def norm_rows(norms: Float[Tensor, "batch head token"], batch: WindowBatch) -> Rows:
-    """Mean length of the vectors a head writes, and that at separators relative to it."""
+    """Mean length of the vectors that a head writes; and at separators, relative to that.
+
+    Args:
+        norms: The length of each vector.
+        batch: The windows.
+    """
     lengths = norms.double()
 
     def summed(where: Bool[Tensor, "batch token"]) -> Float[Tensor, "batch head"]:
@@ -90,7 +130,13 @@ def norm_rows_of(
     separator_lengths: Float[Tensor, "batch head"],
     batch: WindowBatch,
 ) -> Rows:
-    """The same, from lengths summed over counted tokens, and over counted separators."""
+    """What `norm_rows` gives, from lengths summed over counted tokens and counted separators.
+
+    Args:
+        all_lengths: Summed over counted tokens.
+        separator_lengths: Summed over counted separators.
+        batch: The windows.
+    """
     separators = batch.counted & batch.queries.separator
     norm = all_lengths / batch.counted.sum(-1, keepdim=True)
     at_separators = separator_lengths / separators.sum(-1, keepdim=True) / norm
@@ -100,7 +146,12 @@ def norm_rows_of(
 def all_finite(
     head_output: Float[Tensor, "batch head token d_head"], batch: WindowBatch
 ) -> Bool[Tensor, " batch"]:
-    """Whether a text's vectors are free of NaN and infinity: then the sums of their numbers are."""
+    """Whether the vectors of each window are free of NaN and infinity, judged by their sums.
+
+    Args:
+        head_output: Z.
+        batch: The windows, whose padding does not matter.
+    """
     precise = torch.promote_types(head_output.dtype, torch.float32)
     sums = head_output.sum((1, 3), dtype=precise)
     return (sums.isfinite() | ~batch.queries.real).all(1)
@@ -109,7 +160,14 @@ def all_finite(
 def scaled_mass(
     mass: Float[Tensor, "batch head key"], batch: WindowBatch, causal: bool, settings: Settings
 ) -> Float[Tensor, "batch head key"]:
-    """Column mass scaled to a largest of 1, over the tokens that may have high attention."""
+    """Column mass scaled to a maximum of 1 over the tokens that may have high attention.
+
+    Args:
+        mass: s, what each key received.
+        batch: The windows.
+        causal: Whether no query sees a later key.
+        settings: Whether special tokens count.
+    """
     seen_by = viewers(batch.queries.real, mass.shape[-1], causal=causal).to(mass.dtype)
     return scaled_column_mass(mass, scaling_keys(batch, causal, settings), seen_by)
 
@@ -117,8 +175,13 @@ def scaled_mass(
 def scaling_keys(batch: WindowBatch, causal: bool, settings: Settings) -> Bool[Tensor, "batch key"]:
     """The tokens that may have high attention.
 
-    Causal models use the first token as a sink, whatever it is: it is counted apart, as special
-    tokens are, in `first_attention`.
+    Causal models use the first token as a sink, whatever that token is. Like special tokens it is
+    left out here and measured apart, as `first_attention`.
+
+    Args:
+        batch: The windows.
+        causal: Whether no query sees a later key.
+        settings: Whether special tokens count.
     """
     scaling = batch.keys.counted(settings.special_tokens).clone()
     if causal and not settings.special_tokens:
@@ -134,10 +197,16 @@ def mask_rows(
     *,
     cross: bool,
 ) -> dict[str, Float[Tensor, "*axes"]]:
-    """How far the mask of high-attention tokens and the pairs agree.
+    """Number of pairs with a high-attention token, and the number expected by chance.
 
-    Of `n_counted` tokens `high` have high attention, and of `pairs` pairs `touched` have one of
-    them. Cross attention reads other tokens than it writes for: there is no mask over C.
+    Cross attention reads other tokens than it writes for, so there is no mask over C: NaN.
+
+    Args:
+        pairs: Number of pairs.
+        touched: Number of those with a high-attention token.
+        high: Number of high-attention tokens.
+        n_counted: Number of tokens that may form pairs.
+        cross: Whether this is cross attention.
     """
     if cross:
         missing = torch.full_like(pairs, torch.nan)
@@ -150,9 +219,12 @@ def mask_rows(
 def focal_rows(
     place: Int[Tensor, "batch head"], pairs: Float[Tensor, "batch head"], batch: WindowBatch
 ) -> Rows:
-    """Which token is focal, and how many elements its frequency alone would give it.
+    """Which token is focal, and how many elements of pairs its frequency alone would give it.
 
-    `place` is where the focal token first occurs; -1 for heads without pairs.
+    Args:
+        place: Where the focal token first occurs; -1 for heads without pairs.
+        pairs: Number of pairs.
+        batch: The windows.
     """
     there = place.clamp_min(0)
     occurrences = (batch.first[:, :, None] == there[:, None, :]) & batch.counted[:, :, None]
@@ -166,5 +238,21 @@ def focal_rows(
 
 
 def count_kinds(focal_kind: Float[Tensor, "batch head"]) -> Float[Tensor, "head kind"]:
-    """In how many texts the focal token is of each kind."""
+    """Number of windows whose focal token is of each kind.
+
+    Args:
+        focal_kind: The kind of each head's focal token; -1 without one.
+    """
     return torch.stack([(focal_kind == kind).sum(0) for kind in range(KINDS)], dim=-1).double()
+
+
+def exclusiveness(place: Int[Tensor, "*axes head"]) -> Float[Tensor, "*axes head"]:
+    """1 / the number of heads of the layer with the same focal token; 0 for heads without one.
+
+    Over the heads of a layer it adds up to the number of distinct focal tokens.
+
+    Args:
+        place: Where each head's focal token first occurs; -1 for heads without pairs.
+    """
+    alike = (place[..., :, None] == place[..., None, :]).sum(-1).double()
+    return torch.where(place >= 0, 1 / alike, 0.0)

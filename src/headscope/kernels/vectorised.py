@@ -1,7 +1,7 @@
-"""All statistics of one layer over one batch of texts, in torch, on any device.
+"""All statistics of one layer over one batch of windows, in torch, on any device.
 
-The definition that the fused kernel for the CPU is held against. Reads top to bottom: similarity,
-pairs, what the pairs bind, where attention goes, and the sums over texts.
+This is the definition that the fused kernel for the CPU is tested against. It reads top to bottom:
+similarity, pairs, what the pairs have in common, where attention goes, and the sums over windows.
 """
 
 from dataclasses import dataclass, field
@@ -11,14 +11,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from headscope.kernels.distance_profile import block_contrast, distance_profile, half_distance
-from headscope.kernels.pairs import Pairs, choose_pairs, exclusiveness, focal_tokens
-from headscope.kernels.similarity import similarity
-from headscope.kernels.similarity_sums import sum_around_boundaries, sum_by_position
+from headscope.kernels.pairs import Pairs, choose_pairs, focal_tokens
+from headscope.kernels.similarity import similarity, sum_around_boundaries, sum_by_position
 from headscope.kernels.statistics import KINDS, LayerStatistics, StackStatistics
 from headscope.kernels.token_rows import (
     attention_rows,
     count_kinds,
     defined,
+    exclusiveness,
     focal_rows,
     mask_rows,
     norm_rows,
@@ -27,7 +27,7 @@ from headscope.kernels.token_rows import (
 from headscope.kernels.window_batch import GROUPS, LEMMA, SENTENCE, TOKEN, WindowBatch, together
 from headscope.settings import SWEEP_ATTENTION, SWEEP_PAIRS, Settings
 
-PerTextAndHead = Float[Tensor, "batch head"]
+PerWindowAndHead = Float[Tensor, "batch head"]
 
 
 def vectorised_statistics(
@@ -38,7 +38,15 @@ def vectorised_statistics(
     causal: bool,
     settings: Settings,
 ) -> LayerStatistics:
-    """The statistics of every head of a layer, for each text and summed over texts."""
+    """The statistics of every head of a layer, for each window and summed over windows.
+
+    Args:
+        head_output: Z.
+        mass: What each key received from all real queries.
+        batch: The windows.
+        causal: Whether no query sees a later key.
+        settings: What is measured.
+    """
     matrices = {
         variant: similarity(head_output, variant, batch.counted) for variant in settings.variants
     }
@@ -76,7 +84,7 @@ def vectorised_statistics(
 
 @dataclass(frozen=True, slots=True)
 class VectorisedMeasurement:
-    """Measures layers as they come."""
+    """Measures the layers of a stack one after the other."""
 
     batch: WindowBatch
     settings: Settings
@@ -97,7 +105,7 @@ class VectorisedMeasurement:
         )
 
     def statistics(self) -> StackStatistics:
-        """The statistics of the layers, in the order in which they came: one at least."""
+        """The statistics of the layers, in the order in which they were added."""
 
         def joined(columns: list[dict[str, Tensor]]) -> dict[str, Tensor]:
             return {name: torch.cat([one[name] for one in columns], dim=1) for name in columns[0]}
@@ -111,8 +119,8 @@ class VectorisedMeasurement:
 
 def _profile(
     matrix: Float[Tensor, "batch head token token"], batch: WindowBatch, settings: Settings
-) -> tuple[dict[str, Float[Tensor, "head window"]], dict[str, PerTextAndHead]]:
-    """Sums by distance, and the columns that follow from them: undefined if none are wanted."""
+) -> tuple[dict[str, Float[Tensor, "head window"]], dict[str, PerWindowAndHead]]:
+    """Sums by distance, and the columns that follow from them: NaN if not wanted."""
     if not settings.profiles:
         undefined = matrix.new_full(matrix.shape[:2], torch.nan, dtype=torch.float64)
         return {}, defined("half_distance", undefined) | defined("block_contrast", undefined)
@@ -125,8 +133,8 @@ def _profile(
     return sums, rows | defined("block_contrast", block_contrast(profile, batch))
 
 
-def _pair_rows(pairs: Pairs, batch: WindowBatch) -> dict[str, PerTextAndHead]:
-    """What depends on the pair rule, the attention mask aside."""
+def _pair_rows(pairs: Pairs, batch: WindowBatch) -> dict[str, PerWindowAndHead]:
+    """The columns that depend on the pair rule, other than those of the attention mask."""
     distance = pairs.distance
     bound = together(batch.queries.groups[[SENTENCE, TOKEN]])
     rates = batch.baseline.rates
@@ -136,9 +144,9 @@ def _pair_rows(pairs: Pairs, batch: WindowBatch) -> dict[str, PerTextAndHead]:
         "distance_sum": pairs.count(distance),
         "distance_expected": pairs.count() * batch.baseline.mean_distance[:, None],
         "same_sentence_pairs": pairs.count(pairs.of(bound[0])),
-        "same_sentence_expected": pairs.count(rates[SENTENCE][pairs.text, distance]),
+        "same_sentence_expected": pairs.count(rates[SENTENCE][pairs.window, distance]),
         "repetition_pairs": pairs.count(pairs.of(bound[1])),
-        "repetition_expected": pairs.count(rates[TOKEN][pairs.text, distance]),
+        "repetition_expected": pairs.count(rates[TOKEN][pairs.window, distance]),
         "focal_elements": focal.elements,
         "focal_exclusiveness": exclusiveness(focal.place),
         "focal_texts": (focal.place >= 0).double(),
@@ -150,7 +158,7 @@ def _mask_rows(
     scaled: Float[Tensor, "batch head key"],
     batch: WindowBatch,
     threshold: float,
-) -> dict[str, PerTextAndHead]:
+) -> dict[str, PerWindowAndHead]:
     """The number of high-attention tokens, and the pairs that touch one."""
     high: Bool[Tensor, "batch head key"] = scaled >= threshold
     count = high.sum(-1).double()
@@ -158,7 +166,7 @@ def _mask_rows(
     touched = chosen
     if not batch.cross:
         touched = pairs.count(
-            high[pairs.text, pairs.head, pairs.i] | high[pairs.text, pairs.head, pairs.j]
+            high[pairs.window, pairs.head, pairs.i] | high[pairs.window, pairs.head, pairs.j]
         )
     n = batch.counted.sum(-1).double()[:, None].expand_as(count)
     return {"high_attention_tokens": count} | mask_rows(
@@ -166,16 +174,16 @@ def _mask_rows(
     )
 
 
-def _group_rows(pairs: Pairs, batch: WindowBatch) -> dict[str, PerTextAndHead]:
+def _group_rows(pairs: Pairs, batch: WindowBatch) -> dict[str, PerWindowAndHead]:
     """Pairs of the same word, and of the same lemma where the corpus has lemmas."""
-    rows: dict[str, PerTextAndHead] = {}
+    rows: dict[str, PerWindowAndHead] = {}
     for group in range(TOKEN + 1, len(GROUPS)):
         same = together(batch.queries.groups[group : group + 1])[0]
-        rate = batch.baseline.rates[group][pairs.text, pairs.distance]
+        rate = batch.baseline.rates[group][pairs.window, pairs.distance]
         rows[f"{GROUPS[group]}_repetition_pairs"] = pairs.count(pairs.of(same))
         rows[f"{GROUPS[group]}_repetition_expected"] = pairs.count(rate)
     has_lemmas = (batch.queries.groups[LEMMA] >= 0).any(-1)
-    rows["lemma_pairs"] = pairs.count(has_lemmas[pairs.text])
+    rows["lemma_pairs"] = pairs.count(has_lemmas[pairs.window])
     return rows
 
 
@@ -187,18 +195,18 @@ def _histogram(
 
 
 def _element_kinds(pairs: Pairs, batch: WindowBatch) -> Float[Tensor, "head kind"]:
-    """How many elements of the pairs are of each kind of token."""
+    """Number of elements of the pairs that are of each kind of token."""
     kinds = batch.queries.kinds
-    return _histogram(pairs, kinds[pairs.text, pairs.i], KINDS) + _histogram(
-        pairs, kinds[pairs.text, pairs.j], KINDS
+    return _histogram(pairs, kinds[pairs.window, pairs.i], KINDS) + _histogram(
+        pairs, kinds[pairs.window, pairs.j], KINDS
     )
 
 
 def _permuted(
     pairs: Pairs, labels: Int[Tensor, "batch token permutation"]
 ) -> Float[Tensor, "head permutation"]:
-    """How many pairs belong together under each permutation of the labels."""
-    one, other = labels[pairs.text, pairs.i], labels[pairs.text, pairs.j]
+    """Number of pairs that belong together under each permutation of the labels."""
+    one, other = labels[pairs.window, pairs.i], labels[pairs.window, pairs.j]
     same = ((one == other) & (one >= 0)).double()
     return same.new_zeros((pairs.heads, labels.shape[2])).index_add_(0, pairs.head, same)
 

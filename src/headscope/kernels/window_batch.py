@@ -1,4 +1,8 @@
-"""A batch of windows as one stack reads it, with all that does not depend on a head."""
+"""A batch of windows as one stack reads it, with everything that does not depend on a head.
+
+Given token labels as padded tensors; gives the pairs expected at each distance, and where each
+token first occurs.
+"""
 
 from dataclasses import dataclass
 
@@ -7,10 +11,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headscope.kernels.cpu.jit.loops import count_by_distance
+from headscope.kernels.cpu.jit.count_pairs import count_by_distance
 
 GROUPS = ("sentence", "token", "word", "lemma")
-"""The ways in which two tokens of a text may belong together."""
+"""The ways in which two tokens of a window may belong together."""
 
 SENTENCE, TOKEN, WORD, LEMMA = range(len(GROUPS))
 
@@ -32,23 +36,31 @@ class TokenLabels:
     """For each of `GROUPS` an id: two tokens belong together where it is equal and not negative."""
 
     def counted(self, special_tokens: bool) -> Bool[Tensor, "batch token"]:
-        """The tokens that may form pairs."""
+        """The tokens that may form pairs.
+
+        Args:
+            special_tokens: Whether special tokens may form pairs.
+        """
         return self.real if special_tokens else self.real & ~self.special
 
 
 def together(
     groups: Int[Tensor, "group batch token"],
 ) -> Bool[Tensor, "group batch token token"]:
-    """Whether two tokens belong together, in each way."""
+    """Whether two tokens belong together, in each way.
+
+    Args:
+        groups: Ids, equal where two tokens belong together; -1 for none.
+    """
     return (groups[..., :, None] == groups[..., None, :]) & (groups >= 0)[..., :, None]
 
 
 @dataclass(frozen=True, slots=True)
 class PairBaseline:
-    """How the pairs of each text are spread over distance, whatever a head does.
+    """How all pairs of each window are distributed over distance, for any head.
 
-    This is what a head's pairs are compared with: near tokens share a sentence anyway, so a rate
-    means something only against the rate of all pairs of the same text at the same distance.
+    A head's pairs are compared with this: near tokens share a sentence anyway, so a rate means
+    something only against the rate of all pairs of the same window at the same distance.
     """
 
     pairs: Float[Tensor, "batch distance"]
@@ -58,17 +70,17 @@ class PairBaseline:
 
     @property
     def mean_distance(self) -> Float[Tensor, " batch"]:
-        """Mean distance of all pairs of a text: what blind choice gives; 0 without pairs."""
+        """Mean distance of all pairs of a window, which random pairs have too; 0 without pairs."""
         distances = torch.arange(self.pairs.shape[1], device=self.pairs.device)
         return (self.pairs * distances).sum(-1) / self.pairs.sum(-1).clamp_min(1)
 
 
 @dataclass(frozen=True, slots=True)
 class WindowBatch:
-    """The texts of a batch as a stack of attention reads them.
+    """The windows of a batch as a stack of attention reads them.
 
     `queries` labels the tokens that the heads write for, `keys` those that they read; the two
-    differ in cross attention only.
+    differ only in cross attention.
     """
 
     queries: TokenLabels
@@ -77,20 +89,25 @@ class WindowBatch:
     """The query tokens that may form pairs."""
     baseline: PairBaseline
     first: Int[Tensor, "batch token"]
-    """For each token the place of the first occurrence of the same token in its text."""
+    """For each token the place of the first occurrence of the same token in its window."""
     permuted_sentences: Int[Tensor, "batch token permutation"]
-    """Sentence ids in random order of the sentences, lengths kept; -1 outside."""
+    """Sentence ids with the sentences in random order, their lengths kept; -1 for other tokens."""
     permuted_tokens: Int[Tensor, "batch token permutation"]
-    """Token identities dealt out anew within classes of equal frequency; -1 outside."""
+    """Token identities permuted within classes of similar frequency; -1 for other tokens."""
 
     @property
     def cross(self) -> bool:
-        """Whether the tokens read are others than those written for."""
+        """Whether the tokens that are read differ from those written for."""
         return self.queries is not self.keys
 
 
 def pair_baseline(labels: TokenLabels, counted: Bool[Tensor, "batch token"]) -> PairBaseline:
-    """All pairs of each text by distance, with the rates that distance alone explains."""
+    """All pairs of each window by distance, with the rates that distance alone explains.
+
+    Args:
+        labels: Of the tokens that heads write for.
+        counted: The tokens that may form pairs.
+    """
     pairs, together = np.zeros(counted.shape), np.zeros(labels.groups.shape)
     groups = labels.groups.contiguous().cpu().numpy()
     count_by_distance(counted.contiguous().cpu().numpy(), groups, pairs, together)
@@ -101,8 +118,12 @@ def pair_baseline(labels: TokenLabels, counted: Bool[Tensor, "batch token"]) -> 
 
 
 def first_occurrence(token_ids: Int[Tensor, "batch token"]) -> Int[Tensor, "batch token"]:
-    """For each token the first place in its text with the same token."""
-    # Equal tokens come to lie side by side, in the order of their places.
+    """For each token, the first place in its window that has the same token.
+
+    Args:
+        token_ids: Of each window.
+    """
+    # Sorting brings equal tokens together, in the order of their places.
     ordered, places = token_ids.sort(dim=-1, stable=True)
     begins = torch.ones_like(ordered, dtype=torch.bool)
     begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]

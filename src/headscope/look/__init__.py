@@ -1,4 +1,4 @@
-"""One text at a time: every matrix of every head, and what is read off them."""
+"""One text at a time (`look`): every matrix of every head, and what follows from them (`view`)."""
 
 from headscope.look.look import look
 from headscope.look.view import View

@@ -1,6 +1,6 @@
 """One text at a time: the model reads it once, and every matrix is kept.
 
-The same kernels as in a run, on a text short enough to keep all of Z, A and C.
+The kernels are those of a run; the text is short enough to keep all of Z, A and C.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Unpack
 
 import numpy as np
-import torch
 
 from headscope.errors import CorpusError, MeasurementError, SettingsError
 from headscope.kernels.token_rows import all_finite, column_mass, scaled_mass
@@ -29,7 +28,7 @@ from headscope.text.document import Document
 from headscope.text.windows import Window, cut_windows
 
 MOST_BYTES = 4 * 2**30
-"""Attention maps larger than this are refused before memory runs out."""
+"""Texts whose attention maps are larger than this are refused, before memory runs out."""
 
 
 class LookOptions(LoadOptions, total=False):
@@ -54,10 +53,10 @@ def look(
     Numbers equal those of `hs.analyze` for the same window.
 
     Args:
-        model: `demo`, a hub id, a local folder, or what `hs.load_model` gave (quicker for several
-            texts).
-        text: What the model reads. A text longer than the model takes is refused.
-        window: Look at the first tokens only: this many, special tokens included.
+        model: `demo`, a hub id, a local folder, or what `hs.load_model` returned (quicker
+            for several texts).
+        text: What the model reads. A text that is too long for the model is refused.
+        window: Look only at the first tokens: this many, special tokens included.
         **options: What is looked at: `layers`, `similarity`, `pairs`, `attention_threshold`,
             `special_tokens`, with the defaults of `headscope.settings.Settings`. How the model is
             loaded: `dtype`, `device`, `allow_pickle`, `trust_remote_code`.
@@ -79,12 +78,12 @@ def _window(model: LoadedModel, text: str, window: int | None) -> Window:
     """The text, or its first tokens, as the model reads it."""
     tokenizer = model.tokenizer
     if tokenizer is None:
-        raise SettingsError(f"{model.name} reads no text: look needs a model of text")
+        raise SettingsError(f"{model.name} reads no text; look needs a model of text")
     if not text.strip():
-        raise CorpusError("the text is empty; give at least two words to compare")
+        raise CorpusError("the text is empty; give at least two words")
     body = len(tokenizer.encode(text).token_ids)
     if body < 2:
-        raise CorpusError(f"the text {text!r} is one token; two make a pair")
+        raise CorpusError(f"the text {text!r} is one token; a pair needs two")
     whole = body + len(tokenizer.prefix_ids) + len(tokenizer.suffix_ids)
     if window is None and tokenizer.max_tokens is not None and whole > tokenizer.max_tokens:
         raise SettingsError(
@@ -119,7 +118,7 @@ def _read(
         mass = column_mass(capture.attention, batch.queries.real)
         scaled = scaled_mass(mass, batch, capture.site.causal, settings)
         stacks[capture.site.stack].layers.append(
-            # Copies: the model may reuse the memory behind a capture.
+            # Copies: the model may reuse the memory of a capture.
             LayerView(capture.site, capture.head_output.clone(), capture.attention.clone(), scaled)
         )
 
@@ -128,12 +127,11 @@ def _read(
 
 
 def _names(model: LoadedModel, window: Window, *, shifted: bool) -> tuple[str, ...]:
-    """The tokens as people read them; a decoder's are the text behind its start token."""
+    """The tokens as people read them; a decoder's come after its start token."""
     if not shifted or model.tokenizer is None:
         return window.tokens
-    ids = torch.from_numpy(window.token_ids).long()[None]
-    start = int(model.decoder_inputs(ids, torch.ones_like(ids))["decoder_input_ids"][0, 0])
-    return (model.tokenizer.special_names.get(start, "<start>"), *window.tokens[:-1])
+    start = model.tokenizer.special_names.get(model.start_token_id, "<start>")
+    return (start, *window.tokens[:-1])
 
 
 def _refuse_too_large(sites: Sequence[AttentionSite], tokens: int) -> None:

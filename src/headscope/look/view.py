@@ -1,4 +1,4 @@
-"""A view of one text: every matrix of every head, and what is read off them."""
+"""A view of one text: every matrix of every head, and the tables that follow from them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,18 +32,18 @@ from headscope.settings import (
 
 @dataclass(frozen=True, slots=True)
 class LayerView:
-    """What a layer did with the text, as the kernels have it: a batch of one."""
+    """What a layer computed for the text, in the shape of the kernels: a batch of one."""
 
     site: AttentionSite
     head_output: Float[Tensor, "1 head token d_head"]
     attention: Float[Tensor, "1 head token key"]
     column_mass: Float[Tensor, "1 head key"]
-    """Scaled to a largest of 1."""
+    """Scaled to a maximum of 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class StackView:
-    """An attention stack and the text as it reads it."""
+    """An attention stack, and the text as that stack reads it."""
 
     batch: WindowBatch
     tokens: tuple[str, ...]
@@ -73,7 +73,11 @@ class View:
         return tuple(self._stacks)
 
     def stack(self, name: str) -> "View":
-        """The view of another attention stack: encoder, decoder, cross."""
+        """The view of another attention stack.
+
+        Args:
+            name: One of `stacks`, such as encoder, decoder or cross.
+        """
         if name not in self._stacks:
             raise SettingsError(f"stack: {self.model} has {', '.join(self.stacks)}, not {name!r}")
         return replace(self, stack_name=name)
@@ -85,7 +89,7 @@ class View:
 
     @property
     def key_tokens(self) -> tuple[str, ...]:
-        """The tokens that heads read; others than `tokens` in cross attention only."""
+        """The tokens that heads read; they differ from `tokens` in cross attention only."""
         return self._here.key_tokens
 
     @property
@@ -114,23 +118,27 @@ class View:
         return self.similarity_of(self.settings.similarity)
 
     def similarity_of(self, variant: SimilarityVariant) -> NDArray[np.floating]:
-        """C in another variant: raw, centred or cosine."""
+        """C in any variant.
+
+        Args:
+            variant: `raw`, `centred` or `cosine`.
+        """
         chosen = similarity_variant(variant)
         return _stacked([self._matrices(layer, chosen) for layer in self._here.layers])
 
     @cached_property
     def column_mass(self) -> NDArray[np.floating]:
-        """The attention each token receives, the largest of a head at 1: layer, head, key token.
+        """The attention that each token receives, scaled to a maximum of 1: layer, head, key token.
 
-        Per query that can see the token. Special tokens, and the first token of causal models, are
-        left out, and 0: they would leave no other above any threshold.
+        It is averaged over the queries that can see the token. Special tokens, and the first token
+        of causal models, are set to 0: otherwise they would push all others below any threshold.
         """
         return _stacked([layer.column_mass for layer in self._here.layers])
 
     @property
     def high_attention(self) -> NDArray[np.bool_]:
         """Whether a token's column mass reaches the attention threshold: layer, head, key token."""
-        # Compared in the precision of the mass, as kernels do: 0.3 is another number in float32.
+        # Compared in the dtype of the mass, like the kernels do: 0.3 is another number in float32.
         high: NDArray[np.bool_] = self.column_mass >= self.settings.attention_threshold
         return high
 
@@ -156,7 +164,11 @@ class View:
         return pd.concat(tables, ignore_index=True)
 
     def save(self, path: str | Path) -> Path:
-        """Where the interactive page of the text was written: one file, which needs no network."""
+        """The path of the interactive page of the text, which is written: one file, works offline.
+
+        Args:
+            path: Where to write it, such as `view.html`.
+        """
         target = Path(path)
         write_whole(target, viewer_page(self.matrices()).encode())
         return target
@@ -229,7 +241,7 @@ class View:
         for layer in self._here.layers:
             matrix = self._matrices(layer, self.settings.similarity)
             pairs = choose_pairs(matrix, self._here.batch.counted, self.settings.pairs)
-            found.append((pairs, _array(matrix[pairs.text, pairs.head, pairs.i, pairs.j])))
+            found.append((pairs, _array(matrix[pairs.window, pairs.head, pairs.i, pairs.j])))
         return found
 
     def _pair_table(self, place: int) -> pd.DataFrame:
@@ -285,7 +297,7 @@ def _array(values: Tensor) -> NDArray[Any]:
 
 
 def _stacked(layers: Sequence[Tensor]) -> NDArray[np.floating]:
-    """Layers as the first axis, the batch of one gone; NaN for heads that a layer does not have."""
+    """The layers stacked, without the batch axis; NaN for heads that a layer does not have."""
     arrays = [_array(values[0]) for values in layers]
     shape = np.max([array.shape for array in arrays], axis=0)
     whole = np.full((len(arrays), *shape), np.nan, dtype=arrays[0].dtype)

@@ -1,25 +1,28 @@
-"""The measures, each a value: what it is, how it is reduced, its unit, and when it misleads.
+"""The measures, one a file: what each is, how it is reduced, its unit, and when it misleads.
 
 To add one, write a file with a `Measure` and put it into `MEASURES` below. Tables, report, docs and
-comparison take it from there. A measure of new columns needs these in `headscope.measures.columns`,
-and the kernels that fill them.
+comparison take it from there. If it needs new columns, add them to `headscope.measures.columns` and
+to the kernels that fill them.
 """
 
-from headscope.measures.attention_share import (
-    FIRST_ATTENTION,
-    SEPARATOR_ATTENTION,
-    SPECIAL_ATTENTION,
-)
 from headscope.measures.block_contrast import BLOCK_CONTRAST
 from headscope.measures.columns import TEXTS
-from headscope.measures.focal import FOCAL_CONCENTRATION, FOCAL_EXCLUSIVENESS
-from headscope.measures.mask_agreement import HIGH_ATTENTION_TOKENS, MASK_AGREEMENT
+from headscope.measures.first_attention import FIRST_ATTENTION
+from headscope.measures.focal_concentration import FOCAL_CONCENTRATION
+from headscope.measures.focal_exclusiveness import FOCAL_EXCLUSIVENESS
+from headscope.measures.half_distance import HALF_DISTANCE
+from headscope.measures.high_attention_tokens import HIGH_ATTENTION_TOKENS
+from headscope.measures.lemma_repetition import LEMMA_REPETITION
+from headscope.measures.mask_agreement import MASK_AGREEMENT
 from headscope.measures.mean_distance import MEAN_DISTANCE
 from headscope.measures.measure import Measure
-from headscope.measures.norm import NORM, SEPARATOR_NORM
-from headscope.measures.reach import HALF_DISTANCE
-from headscope.measures.repetition import LEMMA_REPETITION, REPETITION, WORD_REPETITION
+from headscope.measures.norm import NORM
+from headscope.measures.repetition import REPETITION
 from headscope.measures.same_sentence import SAME_SENTENCE
+from headscope.measures.separator_attention import SEPARATOR_ATTENTION
+from headscope.measures.separator_norm import SEPARATOR_NORM
+from headscope.measures.special_attention import SPECIAL_ATTENTION
+from headscope.measures.word_repetition import WORD_REPETITION
 from headscope.system.registry import Registry
 
 MEASURES: Registry[Measure] = Registry(

@@ -10,9 +10,9 @@ BLOCK_CONTRAST = Measure(
     denominator="block_contrast_texts",
     definition=(
         "How much more similar two tokens of one sentence are than two of different sentences at "
-        "the same distance, in standard deviations of C over the text; the mean over texts with "
-        "at least two sentences."
+        "the same distance, in standard deviations of C over the window; the mean over windows "
+        "with at least two sentences."
     ),
-    misleads="Sentences about one thing repeat words: contrast can come from repetition.",
+    misleads="A sentence often repeats its own words: the contrast can come from repetition.",
     source="this project",
 )

@@ -2,17 +2,6 @@
 
 from headscope.measures.measure import Measure
 
-HIGH_ATTENTION_TOKENS = Measure(
-    name="high_attention_tokens",
-    title="high-attention tokens",
-    unit="tokens of a text",
-    numerator="high_attention_tokens",
-    form=".1f",
-    in_sweep=True,
-    definition="Number of tokens whose scaled column mass reaches the attention threshold.",
-    misleads="One token with much attention sets the scale and leaves few others above it.",
-)
-
 MASK_AGREEMENT = Measure(
     name="mask_agreement",
     title="pairs under the attention mask",
@@ -23,7 +12,10 @@ MASK_AGREEMENT = Measure(
     in_sweep=True,
     definition=(
         "Share of the high-similarity pairs with at least one high-attention token. Expected: the "
-        "share among all pairs of the same text."
+        "share among all pairs of the same window."
     ),
-    misleads="With many high-attention tokens nearly every pair touches one: look at the lift.",
+    misleads=(
+        "With many high-attention tokens nearly every pair has one: look at the difference from "
+        "the expectation."
+    ),
 )

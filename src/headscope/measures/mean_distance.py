@@ -15,7 +15,7 @@ MEAN_DISTANCE = Measure(
     in_sweep=True,
     definition=(
         "Mean of j - i over the high-similarity pairs (i, j). Expected: that mean over all pairs "
-        "of the same text."
+        "of the same window."
     ),
     misleads=(
         "It grows with the length of the window: pairs drawn at random among n tokens give "

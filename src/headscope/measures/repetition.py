@@ -1,4 +1,4 @@
-"""How often the two tokens of a pair are the same: as token, as word, as lemma."""
+"""How often the two tokens of a pair are the same token."""
 
 from headscope.measures.measure import Measure
 
@@ -13,38 +13,10 @@ REPETITION = Measure(
     in_sweep=True,
     definition=(
         "Share of the high-similarity pairs that are one token of the vocabulary twice. Expected: "
-        "the share among all pairs of the same text at the same distances."
+        "the share among all pairs of the same window at the same distances."
     ),
     misleads=(
-        "Punctuation and function words repeat most: a high rate may be theirs alone. Pieces of "
+        "Punctuation and function words repeat most: they alone may make up a high rate. Pieces of "
         "words count as tokens."
     ),
-)
-
-WORD_REPETITION = Measure(
-    name="word_repetition",
-    title="repeated word",
-    unit="share of pairs",
-    numerator="word_repetition_pairs",
-    denominator="pairs",
-    expected="word_repetition_expected",
-    definition=(
-        "Share of the high-similarity pairs whose tokens belong to words written the same, case "
-        "aside. Expected: the share among all pairs of the same text at the same distances."
-    ),
-    misleads="Two pieces of one occurrence of a word count, and they are always near each other.",
-)
-
-LEMMA_REPETITION = Measure(
-    name="lemma_repetition",
-    title="repeated lemma",
-    unit="share of pairs",
-    numerator="lemma_repetition_pairs",
-    denominator="lemma_pairs",
-    expected="lemma_repetition_expected",
-    definition=(
-        "Share of the high-similarity pairs whose tokens belong to words of one lemma, over the "
-        "texts that have lemmas. Expected: the share among all pairs at the same distances."
-    ),
-    misleads="Absent, not zero, where the corpus has no lemmas. Pieces of one word count.",
 )

@@ -13,10 +13,10 @@ SAME_SENTENCE = Measure(
     in_sweep=True,
     definition=(
         "Share of the high-similarity pairs whose tokens lie in one sentence. Expected: the share "
-        "among all pairs of the same text at the same distances."
+        "among all pairs of the same window at the same distances."
     ),
     misleads=(
-        "Near tokens share a sentence anyway. Only the difference from the expectation says that a "
-        "head minds sentences."
+        "Near tokens share a sentence anyway. Only the difference from the expectation shows that "
+        "a head follows sentences."
     ),
 )

@@ -56,7 +56,7 @@ def layer_table(results: xr.Dataset) -> pd.DataFrame:
 
 
 def column_totals(results: xr.Dataset) -> dict[str, NDArray[np.float64]]:
-    """The sums over all texts, by column: arrays of shape (layer, head)."""
+    """The sums over all windows, by column: arrays of shape (layer, head)."""
     return {
         str(name).removeprefix(TOTAL): results[name].transpose("layer", "head").to_numpy()
         for name in results.data_vars

@@ -1,1 +1,4 @@
-"""Windows, labels, batches, shards, and their reduction. No findings and no pages in here."""
+"""From a corpus to results: windows, labels, batches, shards, and their reduction.
+
+No findings and no pages in here.
+"""

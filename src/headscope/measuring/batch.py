@@ -1,8 +1,8 @@
 """One batch of windows through the model, into the shard that is being built.
 
-All of a batch is kept or nothing. A window for which the model writes NaN or infinity is left out,
-and the others are measured without it. A batch that does not fit into memory is halved until it
-does; a window that does not fit alone is left out.
+A batch is kept whole or not at all. A window for which the model writes NaN or infinity is left
+out, and the others are measured again without it. A batch that does not fit into memory is halved
+until it does; a window that does not fit by itself is left out.
 """
 
 import math
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.kernels.similarity_sums import count_around_boundaries, count_by_position
+from headscope.kernels.similarity import count_around_boundaries, count_by_position
 from headscope.kernels.statistics import KINDS, StackMeasurement
 from headscope.kernels.token_rows import all_finite
 from headscope.kernels.vectorised import VectorisedMeasurement
@@ -34,10 +34,13 @@ from headscope.text.windows import Window
 def batches(windows: Sequence[Window], *, max_tokens: int, workers: int = 1) -> list[list[int]]:
     """Groups of indices into `windows`: each window in one group, the longest windows first.
 
-    A group is padded to its own longest window, and with that padding has at most `max_tokens`
-    tokens. A window longer than that is a group by itself. Equal windows keep their order. For so
-    many `workers`, groups are made small enough that all get as many, where there are so many
-    windows.
+    A group is padded to its own longest window. A window longer than `max_tokens` is a group by
+    itself. Windows of equal length keep their order.
+
+    Args:
+        windows: In any order.
+        max_tokens: Maximum number of tokens of a group, padding included.
+        workers: With several, groups are shrunk so that each gets an equal number, if possible.
     """
     if workers > 1 and windows:
         total = sum(window.n_tokens for window in windows)
@@ -54,11 +57,15 @@ def batches(windows: Sequence[Window], *, max_tokens: int, workers: int = 1) -> 
 
 
 _WORDS = ("can't allocate memory", "not enough memory", "bad_alloc", "out of memory")
-"""torch on CPUs (Linux, Windows), C++ beneath any library, other devices."""
+"""What errors say: torch on CPUs (Linux, Windows), the C++ library, other devices."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True for errors after which the same work in smaller pieces may succeed."""
+    """Whether the same work in smaller pieces may succeed.
+
+    Args:
+        error: Raised while a batch was measured.
+    """
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
     return isinstance(error, RuntimeError) and any(word in str(error) for word in _WORDS)
@@ -66,38 +73,42 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """What came of taking a batch through the model."""
+    """The result of running the model on a batch."""
 
     readings: dict[str, WindowBatch]
     """The batch as each stack reads it."""
     measurements: dict[str, StackMeasurement]
-    """Of each stack."""
+    """What was measured, by stack."""
     unmeasurable: dict[int, str]
-    """Why windows cannot be measured, by place."""
+    """Why a window cannot be measured, by its place in the shard."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchMeasurement:
-    """Measures batches of the windows of a shard, one after the other."""
+    """Measures the windows of a shard, batch after batch."""
 
     model: LoadedModel
     windows: Sequence[Window]
-    """Of the shard."""
+    """All of the shard."""
     settings: Settings
     sites: Sequence[AttentionSite]
     builder: ShardBuilder
     _buffers: defaultdict[str, Buffers] = field(default_factory=lambda: defaultdict(Buffers))
-    """Of each stack, from batch to batch."""
+    """By stack, reused from batch to batch."""
 
     def measure(self, places: Sequence[int]) -> None:
-        """Put the windows at some places of the shard into the builder, or leave them out."""
+        """Add some windows to the shard, or leave them out.
+
+        Args:
+            places: Of the windows in the shard.
+        """
         try:
             attempt = self._attempt(places)
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
             attempt = None
-        # Only here is a failed attempt over: its error held on to whatever had been allocated.
+        # Only after `except` is the memory of a failed attempt free: its error held on to it.
         if attempt is None:
             self._measure_in_halves(places)
             return
@@ -119,8 +130,8 @@ class BatchMeasurement:
         self.measure(places[middle:])
 
     def _leave_out(self, place: int, kind: LeftOutKind, reason: str) -> None:
-        text = self.builder.first_window + place
-        self.builder.leave_out(place, LeftOut(text, self.windows[place].document, kind, reason))
+        number = self.builder.first_window + place
+        self.builder.leave_out(place, LeftOut(number, self.windows[place].document, kind, reason))
 
     def _attempt(self, places: Sequence[int]) -> _Attempt:
         with timed("labelling tokens"):
@@ -149,7 +160,7 @@ class BatchMeasurement:
                 reason = f"layer {site.layer} ({site.stack}) writes NaN or infinity"
                 attempt.unmeasurable.setdefault(places[index], reason)
             if attempt.unmeasurable:
-                return  # the rest of this pass only looks for more of them
+                return  # the rest of this pass only looks for more such windows
             with timed("measuring heads"):
                 measurements[site.stack].add(capture.head_output, capture.mass, causal=site.causal)
 
@@ -159,7 +170,7 @@ class BatchMeasurement:
 
     def _keep(self, attempt: _Attempt, places: Sequence[int]) -> None:
         for stack, reading in attempt.readings.items():
-            for name, summed in _arrays(_text_sums(reading, self.settings)).items():
+            for name, summed in _arrays(_window_sums(reading, self.settings)).items():
                 self.builder.add_array(stack, name, summed)
         at = np.asarray(places, dtype=np.int64)
         for stack, measurement in attempt.measurements.items():
@@ -171,7 +182,7 @@ class BatchMeasurement:
                     self.builder.add_array(stack, name, summed, layer=site.layer)
 
     def _sites_of(self, stack: str) -> list[AttentionSite]:
-        """The sites of a stack, in the order in which the model comes to them."""
+        """The sites of a stack, in the order in which the model runs them."""
         return [site for site in self.sites if site.stack == stack]
 
 
@@ -186,14 +197,14 @@ def stack_measurement(
     dtype: torch.dtype,
     buffers: Buffers,
 ) -> StackMeasurement:
-    """On the CPU one pass over each head's matrix while it is in cache; elsewhere by torch.
+    """What measures the layers of a stack: compiled passes on the CPU, torch elsewhere.
 
     Args:
         batch: The windows as the stack reads them.
-        settings: How they are measured.
+        settings: What is measured.
         heads: Number of heads of each layer that will be added.
         dtype: Of the model.
-        buffers: What is measured may lie in them, until another measurement is given the same.
+        buffers: May hold the results, until the next measurement with the same buffers.
     """
     if batch.counted.device.type == "cpu":
         # Compiled code is loaded only where it is used.
@@ -211,17 +222,24 @@ def stack_reading(
     settings: Settings,
     numbers: NDArray[np.int64],
 ) -> WindowBatch:
-    """The batch as a stack reads it: the decoder of an encoder-decoder reads it shifted right."""
+    """The batch as a stack reads it.
+
+    Args:
+        model: What reads it.
+        stack: Which of its stacks.
+        labels: Of the windows.
+        settings: What is measured.
+        numbers: The number of each window in its run.
+    """
     queries = keys = labels
-    if model.config.is_encoder_decoder and stack in ("decoder", "cross"):
-        start = model.decoder_inputs(labels.token_ids, labels.real)["decoder_input_ids"][0, 0]
-        queries = shifted_right(labels, int(start))
+    if model.reads_shifted(stack):
+        queries = shifted_right(labels, model.start_token_id)
         keys = labels if stack == "cross" else queries
     return window_batch(queries, keys, settings, numbers)
 
 
-def _text_sums(batch: WindowBatch, settings: Settings) -> dict[str, torch.Tensor]:
-    """What is counted of the texts alone, whatever the heads do."""
+def _window_sums(batch: WindowBatch, settings: Settings) -> dict[str, torch.Tensor]:
+    """What depends on the windows alone, not on any head."""
     window = settings.window_tokens
     pairs = batch.baseline.pairs
     inside = (batch.baseline.rates[SENTENCE] * pairs).round()

@@ -1,4 +1,4 @@
-"""The manifest of a run: model, texts, settings and versions, written down."""
+"""The manifest of a run: what its model, windows, settings and versions are."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from headscope.runs.manifest import CorpusRecord, Manifest, ModelRecord, SiteRec
 from headscope.settings import Settings
 
 _COMPUTING_PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "nupunkt")
-"""Packages whose version can change a number."""
+"""Packages whose version can change numbers."""
 
 
 def describe_run(
@@ -21,7 +21,14 @@ def describe_run(
     settings: Settings,
     sites: Sequence[AttentionSite],
 ) -> Manifest:
-    """What the run of a model over a corpus is."""
+    """The manifest of the run of a model over a corpus.
+
+    Args:
+        model: What reads the windows.
+        corpus: Where the windows come from.
+        settings: What is measured.
+        sites: Which attention layers are measured.
+    """
     return Manifest(
         model=ModelRecord(
             name=model.name,

@@ -1,4 +1,4 @@
-"""The pairs of a few texts of a run, kept so that pages can show them without the model."""
+"""The pairs of a few windows of a run, kept so that pages can show them without the model."""
 
 from collections.abc import Sequence
 
@@ -17,19 +17,25 @@ from headscope.settings import Settings
 from headscope.text.windows import Window
 
 EXAMPLES = 4
-"""So many texts, evenly spread over the run."""
-MOST_PAIRS = 120
-"""The pairs kept of a head in a text, the most similar ones: more can be drawn but not read."""
+"""Number of windows, evenly spread over the run."""
+MAX_PAIRS = 120
+"""Maximum number of pairs per head and window, the most similar ones: more cannot be read."""
 LONGEST = 1024
-"""Tokens. The matrices of a longer text would take gigabytes, and nobody reads its arcs."""
+"""Maximum number of tokens: matrices of longer windows take gigabytes, and cannot be read."""
 
 
 def measure_examples(run: RunFolder, model: LoadedModel, sites: Sequence[AttentionSite]) -> None:
-    """Write the pairs of a few texts into the run folder, unless they are there."""
+    """Write the pairs of a few windows to the run folder, unless they are there.
+
+    Args:
+        run: Its `examples` are written.
+        model: What reads the windows.
+        sites: Which attention layers are measured.
+    """
     if has_examples(run.path):
         return
     corpus = run.manifest.corpus
-    measured = np.setdiff1d(np.arange(corpus.windows), [text.text for text in run.left_out])
+    measured = np.setdiff1d(np.arange(corpus.windows), [window.text for window in run.left_out])
     if not len(measured):
         return
     places = measured[np.unique(np.linspace(0, len(measured) - 1, EXAMPLES).round().astype(int))]
@@ -45,14 +51,14 @@ def measure_examples(run: RunFolder, model: LoadedModel, sites: Sequence[Attenti
 def _pairs_of(
     model: LoadedModel,
     window: Window,
-    text: int,
+    number: int,
     settings: Settings,
     sites: Sequence[AttentionSite],
 ) -> pd.DataFrame:
     labels = label_tokens([window], model.device)
-    number = np.array([text], dtype=np.int64)
+    numbers = np.array([number], dtype=np.int64)
     batches = {
-        stack: stack_reading(model, stack, labels, settings, number)
+        stack: stack_reading(model, stack, labels, settings, numbers)
         for stack in dict.fromkeys(site.stack for site in sites)
     }
     tables: list[pd.DataFrame] = []
@@ -61,10 +67,10 @@ def _pairs_of(
         counted = batches[capture.site.stack].counted
         matrix = similarity(capture.head_output, settings.similarity, counted)
         pairs = choose_pairs(matrix, counted, settings.pairs)
-        score = matrix[pairs.text, pairs.head, pairs.i, pairs.j]
+        score = matrix[pairs.window, pairs.head, pairs.i, pairs.j]
         table = pd.DataFrame(
             {
-                "text": text,
+                "text": number,
                 "stack": capture.site.stack,
                 "layer": capture.site.layer,
                 "head": pairs.head.cpu().numpy() + 1,
@@ -73,8 +79,8 @@ def _pairs_of(
                 "score": score.cpu().numpy().astype(np.float32),
             }
         ).sort_values(["head", "score"], ascending=[True, False], kind="stable")
-        tables.append(table.groupby("head", sort=False).head(MOST_PAIRS))
+        tables.append(table.groupby("head", sort=False).head(MAX_PAIRS))
 
-    # As texts are measured: no attention map is needed, and none is held.
+    # As in measuring, no attention map is needed, and none is held.
     model.forward_mass(labels.token_ids, labels.real, on_layer, sites=sites)
     return pd.concat(tables)

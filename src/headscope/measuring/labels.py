@@ -1,7 +1,7 @@
-"""Windows as padded tensors of labels: where text meets torch; and labels permuted at random.
+"""Windows as padded tensors of token labels, and the same with labels permuted, for the nulls.
 
-Permuting the order of tokens would leave every spectrum and every similarity as it is; so labels
-are permuted, and the similarities stay where they are.
+Permuting the order of tokens would leave every spectrum and every similarity as it is. So labels
+are permuted, while similarities stay where they are.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,16 @@ from headscope.text.windows import Window
 
 
 def label_tokens(windows: Sequence[Window], device: torch.device | str = "cpu") -> TokenLabels:
-    """The labels of some windows, padded on the right to the longest of them."""
+    """The labels of some windows, padded on the right to the longest of them.
+
+    Args:
+        windows: A batch.
+        device: Where the tensors go.
+    """
     lengths = np.array([window.n_tokens for window in windows])
     real = np.arange(lengths.max()) < lengths[:, None]
 
-    # No shape in its annotation: that would be a new class, made in every batch.
+    # Its annotation has no shape: that would make a new class in every batch.
     def padded(rows: Sequence[NDArray[np.generic]], fill: int) -> Tensor:
         matrix = np.full(real.shape, fill, dtype=np.int64)
         matrix[real] = np.concatenate(rows)
@@ -52,10 +57,14 @@ def label_tokens(windows: Sequence[Window], device: torch.device | str = "cpu") 
 
 
 def shifted_right(labels: TokenLabels, start_token_id: int) -> TokenLabels:
-    """The labels as the decoder of an encoder-decoder reads the text.
+    """The labels as the decoder of an encoder-decoder reads the window.
 
-    A special start token comes first and every token moves one place to the right; the last one
-    drops out, so that the length stays.
+    A special start token comes first and every token moves one place to the right. The last one
+    drops out, so that the length stays the same.
+
+    Args:
+        labels: As the encoder reads them.
+        start_token_id: What the decoder reads first.
     """
 
     def shift(values: Tensor, first: int) -> Tensor:
@@ -81,7 +90,16 @@ def window_batch(
     settings: Settings,
     window_numbers: NDArray[np.int64],
 ) -> WindowBatch:
-    """The batch as a stack reads it. Random labels depend on a text's number and the seed alone."""
+    """The batch as a stack reads it.
+
+    Permuted labels depend only on the number of a window and on the seed.
+
+    Args:
+        queries: Labels of the tokens that heads write for.
+        keys: Labels of the tokens that heads read.
+        settings: What is measured.
+        window_numbers: The number of each window in its run.
+    """
     counted = queries.counted(settings.special_tokens)
     sentences, tokens = _permuted_labels(queries, counted, settings, window_numbers)
     return WindowBatch(
@@ -101,9 +119,9 @@ def _permuted_labels(
     settings: Settings,
     window_numbers: NDArray[np.int64],
 ) -> tuple[Int[Tensor, "batch token permutation"], Int[Tensor, "batch token permutation"]]:
-    """Sentences and tokens dealt out at random, so many times."""
+    """Sentence ids and token identities under each permutation."""
     permutations = settings.label_permutations
-    # The permutations of a token lie together: they are read together, pair by pair.
+    # The permutations of a token are adjacent in memory, since they are read together.
     sentences = np.empty((*counted.shape, permutations), dtype=np.int32)
     tokens = np.empty_like(sentences)
     groups, inside = labels.groups.cpu().numpy(), counted.cpu().numpy()
@@ -121,10 +139,15 @@ def _permuted_labels(
 def permute_sentences(
     sentence_ids: Int[np.ndarray, " token"], permutations: int, rng: np.random.Generator
 ) -> Int[np.ndarray, "permutation token"]:
-    """Sentence ids after the sentences were put into random orders, their lengths kept.
+    """Sentence ids with the sentences in random order, their lengths kept.
 
-    Since lengths are kept, so is the number of pairs inside a sentence at each distance. Tokens
-    without a sentence (-1) stay without one. A text of one sentence has one order only.
+    Since lengths are kept, so is the number of pairs within a sentence at each distance. Tokens
+    without a sentence (-1) stay without one. A window of one sentence has only one order.
+
+    Args:
+        sentence_ids: Of the tokens of a window.
+        permutations: Number of orders.
+        rng: Where they come from.
     """
     inside = sentence_ids >= 0
     permuted = np.full((permutations, len(sentence_ids)), -1, dtype=np.int64)
@@ -139,15 +162,20 @@ def permute_sentences(
 def permute_tokens(
     token_ids: Int[np.ndarray, " token"], permutations: int, rng: np.random.Generator
 ) -> Int[np.ndarray, "permutation token"]:
-    """Token identities after they were exchanged between places whose tokens are equally frequent.
+    """Token identities permuted among the places of tokens of similar frequency.
 
-    Frequency classes double: 1, 2, 3 to 4, 5 to 8, ... occurrences in the text. Each identity keeps
-    its number of occurrences. Tokens with id -1 take no part.
+    Frequency classes double: 1, 2, 3 to 4, 5 to 8, ... occurrences in the window. Each identity
+    keeps its number of occurrences. Tokens with id -1 stay where they are.
+
+    Args:
+        token_ids: Of the tokens of a window.
+        permutations: Number of permutations.
+        rng: Where they come from.
     """
     permuted = np.tile(token_ids.astype(np.int64), (permutations, 1))
-    kinds, inverse, counts = np.unique(token_ids, return_inverse=True, return_counts=True)
+    identities, inverse, counts = np.unique(token_ids, return_inverse=True, return_counts=True)
     frequency_class = np.ceil(np.log2(counts)).astype(np.int64)
-    frequency_class[kinds < 0] = -1
+    frequency_class[identities < 0] = -1
     for chosen in np.unique(frequency_class[frequency_class >= 0]):
         places = np.flatnonzero(frequency_class[inverse] == chosen)
         permuted[:, places] = rng.permuted(permuted[:, places], axis=1)

@@ -1,7 +1,7 @@
 """The reduced result of a run: every shard added up, in the order of their numbers.
 
-Float addition is not associative, so the order is fixed: results are bit-identical whatever the
-order in which shards were made, by however many workers, with whatever crashes in between.
+Float addition is not associative, so the order is fixed: results are the same bit for bit, no
+matter in which order shards were made, by how many workers, and after how many crashes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,11 @@ _Arrays = dict[str, NDArray[np.float64]]
 
 
 def reduce_run(run: RunFolder) -> None:
-    """Add up the shards of a run, and write results.nc."""
+    """Add up the shards of a run, and write results.nc.
+
+    Args:
+        run: All its shards are there.
+    """
     left_out = run.left_out
     if len(left_out) == run.manifest.corpus.windows:
         raise MeasurementError(
@@ -34,7 +38,7 @@ def reduce_run(run: RunFolder) -> None:
     shards = (run.shards.read(number) for number in range(run.manifest.shards))
     try:
         results = reduce_shards(run.manifest, shards)
-    # Checksums fit, but names or shapes are not those of this manifest.
+    # Checksums were right, but names or shapes are not those of this manifest.
     except (LookupError, ValueError) as error:
         raise RunError(
             f"the shards of {run.path} do not fit its manifest: {in_one_line(error)}; "
@@ -44,7 +48,12 @@ def reduce_run(run: RunFolder) -> None:
 
 
 def reduce_shards(manifest: Manifest, shards: Iterable[Shard]) -> dict[str, xr.Dataset]:
-    """For each stack, the sums over all texts: arrays, and `total_COLUMN` per layer and head."""
+    """For each stack, the sums over all windows: arrays, and `total_COLUMN` per layer and head.
+
+    Args:
+        manifest: Of the run.
+        shards: In the order of their numbers.
+    """
     sums: _Arrays = {}
     for shard in shards:
         _add(sums, shard.arrays)
@@ -62,25 +71,25 @@ def _add(sums: _Arrays, more: Mapping[str, NDArray[Any]]) -> None:
 
 def _column_totals(manifest: Manifest, rows: pa.Table) -> _Arrays:
     if not rows.num_rows:
-        return {}  # every text of the shard was left out
+        return {}  # every window of the shard was left out
     stack_of_row = np.asarray(rows["stack"].to_numpy(zero_copy_only=False))
     layer, head = rows["layer"].to_numpy(), rows["head"].to_numpy()
     columns = [name for name in rows.column_names if COLUMNS[name].summed]
     totals: _Arrays = {}
     for stack in manifest.stacks:
         layers, heads = manifest.stack_shape(stack)
-        mine = np.flatnonzero(stack_of_row == stack)
-        cell = np.searchsorted(layers, layer[mine]) * heads + (head[mine] - 1)
+        of_stack = np.flatnonzero(stack_of_row == stack)
+        cell = np.searchsorted(layers, layer[of_stack]) * heads + (head[of_stack] - 1)
         for column in columns:
-            values = rows[column].to_numpy()[mine].astype(np.float64)
+            values = rows[column].to_numpy()[of_stack].astype(np.float64)
             summed: NDArray[np.float64] = np.bincount(
                 cell, weights=values, minlength=len(layers) * heads
             ).astype(np.float64)
             totals[f"{stack}/{TOTAL}{column}"] = summed.reshape(len(layers), heads)
         totals[f"{stack}/distinct_focal_tokens"] = _distinct_counts(
-            np.searchsorted(layers, layer[mine]),
-            rows["text"].to_numpy()[mine],
-            rows["focal_exclusiveness"].to_numpy()[mine],
+            np.searchsorted(layers, layer[of_stack]),
+            rows["text"].to_numpy()[of_stack],
+            rows["focal_exclusiveness"].to_numpy()[of_stack],
             (len(layers), heads),
         )
     return totals
@@ -88,21 +97,22 @@ def _column_totals(manifest: Manifest, rows: pa.Table) -> _Arrays:
 
 def _distinct_counts(
     layer: NDArray[np.int64],
-    text: NDArray[np.int64],
+    window: NDArray[np.int64],
     exclusiveness: NDArray[np.float64],
     shape: tuple[int, int],
 ) -> NDArray[np.float64]:
-    """In how many texts a layer has 0, 1, 2, ... distinct focal tokens."""
+    """Number of windows in which a layer has 0, 1, 2, ... distinct focal tokens."""
     layers, heads = shape
-    present, place = np.unique(text, return_inverse=True)
-    texts = len(present)
-    per_text = np.bincount(layer * texts + place, weights=exclusiveness, minlength=layers * texts)
-    distinct = np.rint(per_text).astype(np.int64).reshape(layers, texts)
+    present, place = np.unique(window, return_inverse=True)
+    n_windows = len(present)
+    cell, cells = layer * n_windows + place, layers * n_windows
+    per_window = np.bincount(cell, weights=exclusiveness, minlength=cells)
+    distinct = np.rint(per_window).astype(np.int64).reshape(layers, n_windows)
     return np.stack([np.bincount(row, minlength=heads + 1) for row in distinct]).astype(np.float64)
 
 
 def _whole(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Kernels fill the upper triangle of what is symmetric."""
+    """The whole of a symmetric array, of which kernels fill only the upper triangle."""
     if name in ("similarity_sum", "aligned_sum"):
         return unpack_triangle(values)
     if name in ("position_count", "aligned_count"):
@@ -115,8 +125,8 @@ def _dataset(manifest: Manifest, stack: str, sums: _Arrays) -> xr.Dataset:
     settings = manifest.settings
     variables: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
     for key, values in sums.items():
-        of_stack, _, name = key.partition("/")
-        if of_stack != stack:
+        key_stack, _, name = key.partition("/")
+        if key_stack != stack:
             continue
         if name.startswith(TOTAL):
             variables[name] = (("layer", "head"), values)

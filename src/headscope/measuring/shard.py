@@ -1,7 +1,7 @@
-"""One shard of a run, measured and written; and which shards are still to do.
+"""Measuring and writing one shard of a run, and which shards are missing.
 
 The result is a pure function of model, windows and settings. Nothing that grows with the corpus is
-held: each layer is reduced while the forward pass stands at it, and Z, A and C are dropped.
+held: each layer is reduced during the forward pass, and Z, A and C are dropped.
 """
 
 import time
@@ -26,7 +26,7 @@ from headscope.system.timing import timed
 from headscope.text.windows import Window
 
 NAMED = 5
-"""Left-out windows of a shard that are named; `headscope info` names all of them."""
+"""Maximum number of left-out windows of a shard that are named; `headscope info` names all."""
 
 
 def measure_here(
@@ -36,31 +36,50 @@ def measure_here(
     numbers: Sequence[int],
     progress: Progress,
 ) -> None:
-    """Measure some shards in this process, one by one; `progress` hears of every window."""
+    """Measure some shards in this process, one by one.
+
+    Args:
+        run: Where windows are read from and shards are written to.
+        model: What reads the windows.
+        sites: Which attention layers are measured.
+        numbers: Of the shards.
+        progress: Is told of every window.
+    """
     for number in numbers:
-        begun = time.monotonic()
+        started = time.monotonic()
         left_out = measure_shard(run, model, sites, number, on_windows=progress.advance)
         progress.note(
             "shard",
             number=number,
             texts=run.manifest.corpus.shard_texts[number],
-            seconds=time.monotonic() - begun,
+            seconds=time.monotonic() - started,
         )
         say_left_out(left_out, progress)
 
 
 def missing_shards(run: RunFolder, progress: Progress) -> list[int]:
-    """The numbers of the shards that are still to do; `progress` hears of damaged ones."""
+    """The numbers of the shards that are missing or damaged.
+
+    Args:
+        run: The run.
+        progress: Is told of damaged shards.
+    """
     missing = [number for number in range(run.manifest.shards) if not run.shards.is_whole(number)]
     for number in filter(run.shards.is_written, missing):
         progress.say(
-            f"shard {number} of {run.path} is damaged and done again", kind="damaged shard"
+            f"shard {number} of {run.path} is damaged and will be measured again",
+            kind="damaged shard",
         )
     return missing
 
 
 def windows_done(run: RunFolder, missing: Sequence[int]) -> int:
-    """Number of windows in the shards that are not missing."""
+    """Number of windows in the shards that are not missing.
+
+    Args:
+        run: The run.
+        missing: Numbers of the missing shards.
+    """
     corpus = run.manifest.corpus
     return corpus.windows - sum(corpus.shard_texts[number] for number in missing)
 
@@ -72,19 +91,19 @@ def measure_shard(
     number: int,
     on_windows: Callable[[int], None] = lambda windows: None,
 ) -> tuple[LeftOut, ...]:
-    """Measure a shard and write it to the run folder; the windows that it leaves out.
+    """Measure a shard and write it to the run folder; returns the windows that it leaves out.
 
     Any process that sees the folder may do this, for any shard, at any time, even twice.
 
     Args:
-        run: Where the windows are read from, and the shard is written to.
-        model: What reads them.
+        run: Where the windows are read from and the shard is written to.
+        model: What reads the windows.
         sites: Which attention layers are measured.
         number: Of the shard.
-        on_windows: Hears how many more windows are done.
+        on_windows: Called with the number of windows of each batch that is done.
     """
     left_out = _write_measured(run, model, sites, number, on_windows)
-    # Only now is the shard itself gone: a run of many shards takes no more memory than one of few.
+    # Only now is the shard itself gone: memory does not grow with the number of shards.
     give_back_free_memory()
     return left_out
 
@@ -111,7 +130,12 @@ def _write_measured(
 
 
 def say_left_out(left_out: Sequence[LeftOut], progress: Progress) -> None:
-    """Name the first of the windows that a shard leaves out, and count the others."""
+    """Name the first windows that a shard leaves out, and count the others.
+
+    Args:
+        left_out: By the shard.
+        progress: Is told.
+    """
     for window in left_out[:NAMED]:
         progress.say(f"left out {window}")
     if len(left_out) > NAMED:
@@ -136,15 +160,15 @@ def measure_windows(
     Args:
         model: What reads the windows.
         windows: In order.
-        settings: How they are measured.
+        settings: What is measured.
         sites: Which attention layers are measured.
         first_window: The number of the first window in its run.
-        on_windows: Hears how many more windows are done.
+        on_windows: Called with the number of windows of each batch that is done.
     """
     threads = torch.get_num_threads() if model.device.type == "cpu" else 1
     groups = batches(windows, max_tokens=settings.batch_tokens, workers=threads)
-    # With two threads each takes every second batch, so that they take equally long. Which takes
-    # which is fixed, and with it the order of additions: equal thread counts give equal bits.
+    # With two threads each takes every second batch, so that they take equally long. The shares are
+    # fixed, and so is the order of additions: equal thread counts give equal bits.
     shares = [groups[first::threads] for first in range(min(threads, len(groups)))]
 
     whole = ShardBuilder(
@@ -161,7 +185,7 @@ def measure_windows(
             on_windows(len(places))
         return builder
 
-    # What a single long window frees would be too much to keep.
+    # A single long window frees too much memory to keep.
     several = settings.window_tokens < settings.batch_tokens
     with keeping_freed_memory() if several else nullcontext():
         builders = in_threads(measure, shares)

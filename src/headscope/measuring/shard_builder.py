@@ -1,4 +1,7 @@
-"""A shard while its batches come in, in whatever order."""
+"""A shard while it is being measured: collects rows and sums of its batches, in any order.
+
+Given columns per window and head, and arrays summed over windows; gives the finished shard.
+"""
 
 import math
 import threading
@@ -9,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from headscope.kernels.cpu.jit.loops import add_triangles
+from headscope.kernels.cpu.jit.sum_rows import add_triangles
 from headscope.measures.columns import COLUMNS
 from headscope.runs.left_out import LeftOut
 from headscope.runs.shards import Shard, packed_shape
@@ -21,11 +24,16 @@ Columns = Mapping[str, NDArray[np.float64]]
 class WindowRows:
     """Columns of shape (window, head, ...), each window at its place. Threads may share it.
 
-    The heads of all layers lie side by side, stack after stack.
+    The heads of all layers are side by side, stack after stack.
     """
 
     def __init__(self, windows: int, heads: Mapping[str, int]) -> None:
-        """Make columns for `windows` windows and the heads of each stack, all layers together."""
+        """Make room for the columns of all windows.
+
+        Args:
+            windows: Number of windows.
+            heads: Number of heads of each stack, all layers together.
+        """
         self._n_windows = windows
         self._heads: dict[str, slice] = {}
         first = 0
@@ -38,11 +46,17 @@ class WindowRows:
 
     @property
     def columns(self) -> Columns:
-        """What there is so far; NaN where nothing was put yet."""
+        """The columns so far; NaN where nothing was put yet."""
         return self._columns
 
     def put(self, stack: str, places: NDArray[np.int64], columns: Columns) -> None:
-        """Keep what was measured of the windows at some places, of all heads of a stack."""
+        """Keep what was measured of some windows, for all heads of a stack.
+
+        Args:
+            stack: Of the heads.
+            places: Of the windows in the shard.
+            columns: Of shape (window, head, ...).
+        """
         with self._making:
             if new := {name: columns[name] for name in columns if name not in self._columns}:
                 self._columns |= self._empty(new)
@@ -50,7 +64,7 @@ class WindowRows:
             self._columns[name][places, self._heads[stack]] = values
 
     def _empty(self, columns: Columns) -> dict[str, NDArray[np.float64]]:
-        """Space for these columns of all windows and heads, NaN at first."""
+        """Room for these columns, for all windows and heads; NaN at first."""
         rows = self._n_windows * self._all_heads
         widths = {name: math.prod(values.shape[2:]) for name, values in columns.items()}
         buffer = array_apart((sum(widths.values()) * rows,))
@@ -72,14 +86,14 @@ _SYMMETRIC = ("similarity_sum", "aligned_sum")
 class ShardBuilder:
     """Collects rows and sums of the windows of a shard.
 
-    Texts are named by their place in the shard. Whatever the order of the batches, rows come out
-    in the order of the windows, and so are added up in that order.
+    Windows are identified by their place in the shard. Rows come out, and are added up, in the
+    order of the windows, whatever the order of the batches.
     """
 
     def __init__(self, windows: int, first_window: int, sites: Sequence[Site]) -> None:
         self.windows = windows
         self.first_window = first_window
-        # In the order of the rows of a shard: those of a text by stack, layer and head.
+        # In the order of the rows of a shard: those of a window by stack, layer and head.
         self._sites = sorted(sites)
         heads: dict[str, int] = {}
         for stack, _, number in self._sites:
@@ -92,26 +106,42 @@ class ShardBuilder:
     def partner(self) -> "ShardBuilder":
         """A builder of the same shard for another thread.
 
-        Rows of both go to the same place. Sums are its own, until this one adds them.
+        Both write rows to the same place. Each has its own sums, until this one adds the other's.
         """
         other = ShardBuilder(self.windows, self.first_window, self._sites)
         other._rows, other._sweeps = self._rows, self._sweeps
         return other
 
     def add_rows(self, stack: str, places: NDArray[np.int64], rows: Columns) -> None:
-        """Columns of shape (window, head) for the windows at `places`, and all heads of a stack."""
+        """Add columns of some windows, for all heads of a stack.
+
+        Args:
+            stack: Of the heads.
+            places: Of the windows in the shard.
+            rows: Columns of shape (window, head).
+        """
         self._rows.put(stack, places, rows)
 
     def add_sweep(self, stack: str, places: NDArray[np.int64], columns: Columns) -> None:
-        """Columns of shape (text, head, threshold) for the same."""
+        """Add columns of the sweep of some windows, for all heads of a stack.
+
+        Args:
+            stack: Of the heads.
+            places: Of the windows in the shard.
+            columns: Of shape (window, head, threshold).
+        """
         self._sweeps.put(stack, places, columns)
 
     def add_array(
         self, stack: str, name: str, values: NDArray[np.floating[Any]], layer: int | None = None
     ) -> None:
-        """A sum over windows: (head, ...) of one layer, or without layer of the windows alone.
+        """Add a sum over the windows of a batch, in double precision.
 
-        Added up in double precision, whatever that of a batch.
+        Args:
+            stack: Of the heads.
+            name: Of the array.
+            values: Of shape (head, ...); without `layer`, what depends on the windows alone.
+            layer: Of the heads, if any.
         """
         key = f"{stack}/{name}"
         if layer is None:
@@ -132,12 +162,17 @@ class ShardBuilder:
         else:
             sums += values
 
-    def leave_out(self, place: int, text: LeftOut) -> None:
-        """There will be no rows of the text at `place`; the shard names it."""
-        self._left_out[place] = text
+    def leave_out(self, place: int, window: LeftOut) -> None:
+        """Name a window of which there will be no rows.
+
+        Args:
+            place: Of the window in the shard.
+            window: What the shard says of it.
+        """
+        self._left_out[place] = window
 
     def add(self, other: "ShardBuilder") -> None:
-        """Take over what a partner summed, and which windows it left out."""
+        """Add the sums of a partner, and take over which windows it left out."""
         for name, summed in other._arrays.items():
             if name in self._arrays:
                 self._arrays[name] += summed
@@ -165,7 +200,7 @@ class ShardBuilder:
     def _table(self, kept: NDArray[np.int64]) -> pa.Table:
         """The rows of the windows that are kept, by window, stack, layer and head."""
         columns = self._rows.columns
-        # Without a single text that could be measured, there are no columns but the keys.
+        # If no window could be measured, there are no columns but the keys.
         n_windows = len(kept) if columns else 0
         heads = [number for _, _, number in self._sites]
         stacks = sorted({stack for stack, _, _ in self._sites})
@@ -184,19 +219,19 @@ class ShardBuilder:
         if columns:
             table["texts"] = _column("texts", np.ones(n_windows * sum(heads)))
         for name, values in columns.items():
-            # Columns are most of what a shard takes: none is copied that need not be.
+            # Columns are most of a shard: none is copied without need.
             there = values if n_windows == self.windows else values[kept]
             table[name] = _column(name, there.ravel())
         return pa.table(table)
 
 
 def _column(name: str, values: NDArray[np.generic]) -> pa.Array:
-    """Numbers as the column of that name is stored; null for NaN."""
+    """Numbers in the type of the column of that name; null for NaN."""
     return pa.array(values, from_pandas=True).cast(COLUMNS[name].type)
 
 
 def _sum_in_order(values: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The sum over windows, one after the other: the additions that reducing the rows makes."""
+    """The sum over windows, in order: the same additions as when rows are reduced."""
     total = np.zeros(values.shape[1:])
     for place in places:
         total += values[place]

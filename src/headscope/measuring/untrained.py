@@ -1,7 +1,7 @@
-"""The untrained model: the same architecture with random weights, over texts of the same run.
+"""The untrained model: the same architecture with random weights, over windows of the same run.
 
-What it shows, no learning explains. Each seed is a run of its own, kept in the folder of the run it
-belongs to: `nulls/untrained-SEED`.
+What it shows cannot come from learning. Each seed is a run of its own, kept in the folder of the
+run it belongs to: `nulls/untrained-SEED`.
 """
 
 import shutil
@@ -38,11 +38,11 @@ def measure_untrained(
     """Measure some windows of a run with random weights of several seeds.
 
     Args:
-        run: Its `nulls` are written.
+        run: Where the nulls are written.
         model: The trained model.
         sites: Which attention layers are measured.
-        windows: How many windows, evenly spread over the run.
-        progress: Hears of every window.
+        windows: Number of windows, evenly spread over the run.
+        progress: Is told of every window.
     """
     chosen = np.unique(
         np.linspace(0, run.manifest.corpus.windows - 1, windows).round().astype(np.int64)
@@ -56,7 +56,7 @@ def measure_untrained(
     sample = run.read_windows_at(chosen) if missing else []
     for seed in missing:
         folder = run.null(seed)
-        # What is left of an interrupted null, or one over other windows: cheap to do again.
+        # The rest of an interrupted null, or one over other windows: cheap to measure again.
         shutil.rmtree(folder, ignore_errors=True)
         untrained = model.untrained(seed)
         manifest = describe_run(
@@ -65,11 +65,11 @@ def measure_untrained(
         null = RunFolder(folder, replace(manifest, created=run.manifest.created))
         measure_here(null, untrained, sites, range(null.manifest.shards), progress)
         reduce_run(null)
-        # The manifest comes last: a null that was cut short does not count.
+        # The manifest comes last, so that an interrupted null does not count.
         null.manifest.write(folder)
 
 
-def _is_there(run: RunFolder, seed: int, texts: int) -> bool:
+def _is_there(run: RunFolder, seed: int, windows: int) -> bool:
     folder = run.null(seed)
     try:
         manifest = Manifest.read(folder)
@@ -79,7 +79,7 @@ def _is_there(run: RunFolder, seed: int, texts: int) -> bool:
     null = RunFolder(folder, manifest)
     return (
         same
-        and manifest.corpus.windows == texts
+        and manifest.corpus.windows == windows
         and null.finished
         and null.windows_are_whole()
         and all(null.shards.is_whole(number) for number in range(manifest.shards))

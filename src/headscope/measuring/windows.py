@@ -1,4 +1,4 @@
-"""The windows of a corpus, cut once and kept in the run folder, one file a shard."""
+"""The windows of a corpus, cut once and kept in the run folder, one file per shard."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -40,7 +40,15 @@ def prepare_windows(
     folder: Path,
     on_windows: Callable[[int], None] = lambda windows: None,
 ) -> CorpusRecord:
-    """What the corpus is, after its windows were written to `folder/windows`."""
+    """Cut the windows of a corpus and write them to `folder/windows`; returns what the corpus is.
+
+    Args:
+        request: Which windows are asked for.
+        tokenizer: Of the model.
+        settings: How long windows are, and how many make a shard.
+        folder: The run folder.
+        on_windows: Called with the number of windows of each shard that is written.
+    """
     hasher = CorpusHasher()
     documents = 0
 
@@ -81,7 +89,12 @@ def prepare_windows(
 
 
 def corpus_hash(request: CorpusRequest, documents: int) -> str:
-    """The hash of the first documents of a corpus: the cheap way to see that it is the same."""
+    """The hash of the first documents of a corpus, a cheap way to see whether it is the same.
+
+    Args:
+        request: Which corpus.
+        documents: Number of documents.
+    """
     hasher = CorpusHasher()
     for document in islice(request.documents(), documents):
         hasher.update(document)

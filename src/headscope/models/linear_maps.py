@@ -1,8 +1,8 @@
-"""Linear maps by oneDNN, which torch has beside MKL and asks for other things.
+"""Linear maps computed by oneDNN while a model is measured, where that gives the same.
 
-In single precision on the CPU torch calls MKL. Both libraries compute the same but for rounding. On
-an AMD EPYC, whole analyses took 6 to 15 % less time by oneDNN; other processors were not at hand.
-Used while a model is measured, and not when others call the model.
+In single precision on the CPU, torch calls MKL for these, though it comes with oneDNN as well. The
+two differ only by rounding. On an AMD EPYC, whole analyses took 6 to 15 % less time with oneDNN;
+other processors were not tried. A model that others call is computed as before.
 """
 
 import threading
@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 _ROWS = 128
-"""Of a multiple of so many vectors oneDNN does the mapping. It makes a program for every number of
-vectors, and keeps it: for all numbers of a corpus of uneven texts, hundreds of megabytes."""
+"""oneDNN is used for multiples of this number of vectors. It makes and keeps a program for every
+number of vectors that it meets: over a corpus of uneven windows, hundreds of megabytes."""
 
 
 class _Here(threading.local):
@@ -23,11 +23,11 @@ class _Here(threading.local):
 
 
 _here = _Here()
-"""Of which multiples of vectors this thread has oneDNN do the mapping, if at all."""
+"""The number of vectors for whose multiples this thread uses oneDNN; None while it does not."""
 
 
 class QuickLinear(nn.Linear):
-    """A linear map that is computed by oneDNN where `quick_linear_maps` is open."""
+    """A linear map that oneDNN computes while `quick_linear_maps` is open."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Map the last axis."""
@@ -37,11 +37,14 @@ class QuickLinear(nn.Linear):
 
 
 def make_quick(model: nn.Module, run: Callable[[], Tensor], tolerance: float) -> None:
-    """Let `quick_linear_maps` change how a model computes, if torch has oneDNN here.
+    """Let oneDNN compute the linear maps of a model, if torch has it here and results agree.
 
-    `run` runs the model. Unless it gives the same with oneDNN as without, but for so much of its
-    norm, the model stays as it is. Maps of another class than torch's own are left alone: they may
-    compute something else.
+    Only maps of torch's own class are changed: others may compute something else.
+
+    Args:
+        model: Changed in place; it stays as it is where results differ.
+        run: Runs the model, with and without oneDNN.
+        tolerance: Largest difference between the two, relative to the norm of the result.
     """
     if not _has_onednn():
         return
@@ -64,7 +67,11 @@ def _change_class(model: nn.Module, before: type[nn.Module], after: type[nn.Modu
 
 @contextmanager
 def quick_linear_maps(rows: int = _ROWS) -> Iterator[None]:
-    """While open, this thread's maps of a multiple of so many vectors are computed by oneDNN."""
+    """While open, oneDNN computes this thread's maps of a multiple of `rows` vectors.
+
+    Args:
+        rows: Number of vectors.
+    """
     before, _here.rows = _here.rows, rows
     try:
         yield
@@ -78,7 +85,7 @@ def _suits(vectors: Tensor, weight: Tensor, rows: int) -> bool:
         and vectors.device.type == weight.device.type == "cpu"
         and vectors.numel() > 0
         and vectors.numel() % (rows * vectors.shape[-1]) == 0
-        # oneDNN knows neither gradients nor other precisions.
+        # oneDNN is called without gradients and without other precisions.
         and not torch.is_grad_enabled()
         and not torch.is_autocast_enabled("cpu")
     )
@@ -90,7 +97,7 @@ def _by_onednn(vectors: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _has_onednn() -> bool:
-    """Whether torch would call MKL, and could call oneDNN: `make_quick` sees what comes of it."""
+    """Whether torch has both MKL, which it would call, and oneDNN."""
     libraries: tuple[Any, ...] = (torch.backends.mkl, torch.backends.mkldnn)
     has_both = all(library.is_available() for library in libraries)
     return has_both and hasattr(torch.ops.mkldnn, "_linear_pointwise")

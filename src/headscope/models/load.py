@@ -1,4 +1,4 @@
-"""Load a model: find it, read its weights, tap it, check the tap."""
+"""Loading a model: find it, read its weights, tap its attention, check the tap."""
 
 from pathlib import Path
 from typing import TypedDict
@@ -17,10 +17,13 @@ from headscope.models.tokenizer import HeadscopeTokenizer
 
 
 def max_tokens(model: PreTrainedModel) -> int | None:
-    """The longest text in tokens, special ones included; None when the configuration has no limit.
+    """The longest input in tokens, special ones included; None where the model has no limit.
 
     Families that count positions from the padding id on (RoBERTa, MPNet) lose the entries up to
     it: their tables of 514 hold 512 positions.
+
+    Args:
+        model: A model of text.
     """
     limit: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     for name, module in model.named_modules():
@@ -36,12 +39,12 @@ _DTYPES = {
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
 }
-# What a base model has and a checkpoint may lack: nothing before the last attention uses it.
+# Weights that a base model has and a checkpoint may lack: no attention depends on them.
 _MAY_BE_MISSING = ("pooler", "masked_spec_embed")
 
 
 class LoadOptions(TypedDict, total=False):
-    """How a model is loaded, as keywords of whatever takes the name of a model."""
+    """How a model is loaded, as keywords of every function that takes the name of a model."""
 
     dtype: str
     device: str
@@ -61,13 +64,19 @@ def load_model(
 ) -> LoadedModel:
     """The model that `spec` names, tapped and checked.
 
-    `spec` is `demo`, a model folder, a hub id, or a transformers model. Such a model object is
-    switched to headscope's eager attention, and its linear maps to ones that headscope may have
-    computed by oneDNN; it keeps its own dtype and device, and its tokenizer is passed along.
-    Weights are read from safetensors unless `allow_pickle`; code that comes with a model is never
-    run unless `trust_remote_code`. `projection` names the output projections of a custom model,
-    with * for the layer number. Of a model with a text and an image tower (CLIP), the text tower is
-    loaded. Devices other than `cpu` are written for but not tested.
+    Of a model with a text and an image tower (CLIP), the text tower is loaded.
+
+    Args:
+        spec: `demo`, a model folder, a hub id, or a transformers model. Such a model object is
+            switched to headscope's eager attention, and to linear maps that oneDNN may compute
+            while headscope measures; it keeps its own dtype and device.
+        dtype: `float64`, `float32`, `float16` or `bfloat16`.
+        device: A device of torch. Devices other than `cpu` are supported but not tested.
+        allow_pickle: Whether weights may be read from pickles, which can run any code when opened;
+            otherwise only from safetensors.
+        trust_remote_code: Whether code that comes with the model may be run.
+        tokenizer: The tokenizer of a model object, or one to use instead of the model's own.
+        projection: Names the output projections of a custom model, with * for the layer number.
     """
     with quiet_loading():
         if isinstance(spec, PreTrainedModel):
@@ -123,14 +132,14 @@ def _read_weights(
         )
     for name, parameter in model.named_parameters():
         if name in report["missing_keys"] and any(part in name for part in _MAY_BE_MISSING):
-            # A pooler made up anew by every load: nothing that is measured uses it, but the hash
+            # Such a weight is random in every load. Nothing that is measured uses it, but the hash
             # of the weights would differ from load to load.
             parameter.data.zero_()
     return model  # type: ignore[no-any-return]
 
 
 def _is_computed(model: PreTrainedModel, key: str) -> bool:
-    """Whether a weight is a formula and not learned: sinusoidal positions are often not stored."""
+    """Whether a weight is computed, not learned: sinusoidal positions are often not stored."""
     return "Sinusoidal" in type(model.get_submodule(key.rpartition(".")[0])).__name__
 
 
@@ -144,7 +153,7 @@ def _no_safetensors(source: ModelSource) -> str:
 
 
 def _text_tower(model: PreTrainedModel) -> PreTrainedModel:
-    """The text half of a model that pairs texts with images, any other model as it is."""
+    """The text tower of a model that pairs texts with images; any other model as it is."""
     tower = getattr(model, "text_model", None)
     if tower is None or not hasattr(model, "vision_model"):
         return model
@@ -163,7 +172,7 @@ def _read_tokenizer(source: ModelSource, trust_remote_code: bool) -> PreTrainedT
             f"{source.name} has no tokenizer that can be loaded ({_first_line(error)}); "
             "pass tokenizer="
         ) from error
-    # Without its files, transformers makes up an empty tokenizer, to which every word is unknown.
+    # Without its files, transformers makes an empty tokenizer, to which every word is unknown.
     files = [name for name in tokenizer.vocab_files_names.values() if name]
     if files and not any((source.path / name).is_file() for name in files):
         raise ModelError(

@@ -1,7 +1,10 @@
-"""A loaded model: its attention sites, and a forward pass that is overheard."""
+"""A loaded model: its attention sites, and forward passes whose attention is captured.
+
+Given token ids and a mask; calls a function with the head outputs of each requested site while the
+model runs, and stops the model after the last one.
+"""
 
 import copy
-import hashlib
 import inspect
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
@@ -11,7 +14,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PretrainedConfig, PreTrainedModel
 
 from headscope.errors import SettingsError, TapError
@@ -21,20 +24,11 @@ from headscope.models.check.self_check import SelfCheck, check_tap
 from headscope.models.linear_maps import make_quick, quick_linear_maps
 from headscope.models.quiet import quiet_loading
 from headscope.models.site import AttentionSite, LayerCapture, MassCapture
+from headscope.models.source import weights_hash
 from headscope.models.taps import AttentionCall, MassCall, choose_tap
 from headscope.models.tokenizer import HeadscopeTokenizer
+from headscope.runs.manifest import reads_shifted
 from headscope.system.threads import on_threads
-
-
-def weights_hash(model: nn.Module) -> str:
-    """SHA-256 over name, dtype, shape and bytes of every entry of the state dict, in name order."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        flat = tensor.detach().cpu().contiguous().flatten()
-        digest.update(flat.view(torch.uint8).numpy())
-    return digest.hexdigest()
-
 
 OnLayer = Callable[[LayerCapture], None]
 OnMass = Callable[[MassCapture], None]
@@ -60,16 +54,21 @@ class LoadedModel:
         self.revision = revision
         self.modality: Modality = modality_of(model)
         self.projection = projection
-        self._options = _forward_options(model)
+        # No key-value cache, where the family has one.
+        cached = "use_cache" in inspect.signature(model.forward).parameters
+        self._options = {"use_cache": False} if cached else {}
+        self._padding_id = padding_id(model)
         probe = probe_of(model)
-        # Quiet, since a family outside the interface logs that it was asked to change. On a dozen
-        # tokens threads mostly wait for each other: on a busy machine that is fifty times slower.
+        # Quiet, since a family outside the interface logs that it was asked to change. On one
+        # thread, since over a dozen tokens threads mostly wait for each other: on a busy machine
+        # that is fifty times slower.
         with quiet_loading(), on_threads(1):
             self._tap, calls = choose_tap(model, lambda: self._run(probe.padded), projection)
             self.sites = discover_sites(model, self._tap.tier, calls)
             self.check: SelfCheck = check_tap(model, self._tap, self.sites, probe, self._run)
             if self.modality == "text":
                 make_quick(model, lambda: self._run(probe.padded)[0], self.check.tolerance)
+        self._shifted_stacks = [name for name in self.stacks if reads_shifted(self.stacks, name)]
 
     @property
     def config(self) -> PretrainedConfig:
@@ -84,7 +83,7 @@ class LoadedModel:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Type of the weights."""
+        """The dtype of the weights."""
         dtype: torch.dtype = self.model.dtype
         return dtype
 
@@ -96,11 +95,15 @@ class LoadedModel:
 
     @property
     def n_parameters(self) -> int:
-        """Number of weights, shared ones once."""
+        """Number of weights; shared ones count once."""
         return sum(parameter.numel() for parameter in self.model.parameters())
 
     def sites_of(self, layers: Collection[int] | None) -> tuple[AttentionSite, ...]:
-        """The sites of some layers, numbered from 1, in all stacks; all sites for None."""
+        """The sites of some layers, in all stacks.
+
+        Args:
+            layers: Numbered from 1; None for all.
+        """
         if layers is None:
             return self.sites
         deepest = max(site.layer for site in self.sites)
@@ -109,6 +112,20 @@ class LoadedModel:
                 f"layers: {self.name} has layers 1 to {deepest}, not {', '.join(map(str, unknown))}"
             )
         return tuple(site for site in self.sites if site.layer in layers)
+
+    @property
+    def start_token_id(self) -> int:
+        """The token that the decoder of an encoder-decoder reads first."""
+        start: int | None = self.config.decoder_start_token_id
+        return self._padding_id if start is None else start
+
+    def reads_shifted(self, stack: str) -> bool:
+        """Whether query i of a stack is at token i - 1, after a start token: see `decoder_inputs`.
+
+        Args:
+            stack: The name of a stack.
+        """
+        return stack in self._shifted_stacks
 
     @cached_property
     def weights_hash(self) -> str:
@@ -123,10 +140,16 @@ class LoadedModel:
         *,
         sites: Collection[AttentionSite] | None = None,
     ) -> None:
-        """Nothing: `on_layer` gets a capture of each wanted site, in order, while the model runs.
+        """Run the model and call `on_layer` at each requested site, in order.
 
-        What lies behind the last wanted attention is never computed. Padding (mask 0) comes after
-        the text; whatever ids it holds are replaced by the model's own padding id.
+        Nothing after the last requested attention is computed.
+
+        Args:
+            token_ids: The windows, padded on the right. Ids of padding are replaced by the model's
+                own padding id.
+            attention_mask: 1 for tokens, 0 for padding.
+            on_layer: Called with head outputs and attention maps.
+            sites: The sites requested; all for None.
         """
         self.forward_inputs(self._text_inputs(token_ids, attention_mask), on_layer, sites=sites)
 
@@ -138,9 +161,15 @@ class LoadedModel:
         *,
         sites: Collection[AttentionSite] | None = None,
     ) -> None:
-        """The same as `forward` with column mass in place of maps: cheaper, and fit for long texts.
+        """The same as `forward` with column mass instead of maps: cheaper, also for long windows.
 
         May run in several threads at once.
+
+        Args:
+            token_ids: The windows, padded on the right.
+            attention_mask: 1 for tokens, 0 for padding.
+            on_layer: Called with head outputs and column mass.
+            sites: The sites requested; all for None.
         """
         follow = self._follow(
             sites, lambda site, call: on_layer(MassCapture(site, call.head_output, call.mass))
@@ -148,7 +177,7 @@ class LoadedModel:
         if follow is not None:
             real = attention_mask.to(self.device).bool()
             with quick_linear_maps():
-                self._overhear(
+                self._capture(
                     self._tap.listen_to_mass(follow, real),
                     self._text_inputs(token_ids, attention_mask),
                 )
@@ -156,19 +185,30 @@ class LoadedModel:
     def forward_inputs(
         self, inputs: Inputs, on_layer: OnLayer, *, sites: Collection[AttentionSite] | None = None
     ) -> None:
-        """The same as `forward`, for the family's own inputs: pixel_values, input_features, ..."""
+        """The same as `forward`, for the inputs of any model.
+
+        Args:
+            inputs: By the names that the model gives them: pixel_values, input_features, ...
+            on_layer: Called with head outputs and attention maps.
+            sites: The sites requested; all for None.
+        """
         follow = self._follow(
             sites, lambda site, call: on_layer(LayerCapture(site, call.head_output, call.attention))
         )
         if follow is not None:
-            self._overhear(self._tap.listen(follow), inputs)
+            self._capture(self._tap.listen(follow), inputs)
 
     def last_states(
         self,
         token_ids: Int[Tensor, "batch token"],
         attention_mask: Int[Tensor, "batch token"] | Bool[Tensor, "batch token"],
     ) -> Float[Tensor, "batch token d_model"]:
-        """What the model has of each token at its end; at that of the encoder, where it has one."""
+        """The last hidden state of each token: that of the encoder, where the model has one.
+
+        Args:
+            token_ids: The windows, padded on the right.
+            attention_mask: 1 for tokens, 0 for padding.
+        """
         body: Any = self.model.base_model
         if self.config.is_encoder_decoder:
             body = body.get_encoder()
@@ -180,13 +220,13 @@ class LoadedModel:
     def _follow(
         self, sites: Collection[AttentionSite] | None, on_site: Callable[[AttentionSite, Any], None]
     ) -> Callable[[AttentionCall | MassCall], None] | None:
-        """Takes the calls of a forward pass, and passes those of wanted sites on; None for none."""
-        wanted = set(self.sites if sites is None else sites)
-        if not wanted <= set(self.sites):
-            raise TapError(f"{self.name} has no such attention site: {wanted - set(self.sites)}")
-        if not wanted:
+        """A function that passes calls of requested sites on to `on_site`; None without sites."""
+        requested = set(self.sites if sites is None else sites)
+        if not requested <= set(self.sites):
+            raise TapError(f"{self.name} has no such attention site: {requested - set(self.sites)}")
+        if not requested:
             return None
-        last = max(index for index, site in enumerate(self.sites) if site in wanted)
+        last = max(index for index, site in enumerate(self.sites) if site in requested)
         calls = iter(enumerate(self.sites))
 
         def on_call(call: AttentionCall | MassCall) -> None:
@@ -196,14 +236,14 @@ class LoadedModel:
                     f"{self.name} ran attention {call.name!r} where {site.name!r} was expected: "
                     "its layers do not always run in the same order, which headscope cannot follow"
                 )
-            if site in wanted:
+            if site in requested:
                 on_site(site, call)
             if index == last:
                 raise _LastAttentionDone
 
         return on_call
 
-    def _overhear(self, listening: AbstractContextManager[None], inputs: Inputs) -> None:
+    def _capture(self, listening: AbstractContextManager[None], inputs: Inputs) -> None:
         try:
             with listening:
                 self._run(inputs)
@@ -226,9 +266,9 @@ class LoadedModel:
         token_ids: Int[Tensor, "batch token"],
         attention_mask: Int[Tensor, "batch token"] | Bool[Tensor, "batch token"],
     ) -> dict[str, Tensor]:
-        """The text as the model reads it, with the model's own padding id under the mask."""
+        """The windows as the model reads them, with the model's own padding id under the mask."""
         mask = attention_mask.to(self.device).long()
-        ids = token_ids.to(self.device).masked_fill(mask == 0, padding_id(self.model))
+        ids = token_ids.to(self.device).masked_fill(mask == 0, self._padding_id)
         return {"input_ids": ids, "attention_mask": mask}
 
     def decoder_inputs(
@@ -236,23 +276,24 @@ class LoadedModel:
         token_ids: Int[Tensor, "batch token"],
         attention_mask: Int[Tensor, "batch token"] | Bool[Tensor, "batch token"],
     ) -> dict[str, Tensor]:
-        """The text as the decoder of an encoder-decoder reads it: shifted right by one.
+        """The windows as the decoder of an encoder-decoder reads them: shifted right by one.
 
-        The decoder starts with its own start token and never reads the last position, so that its
-        query i stands at token i - 1 of the text, and a text of n tokens has n decoder queries.
+        The decoder starts with its own start token and never reads the last position. So its query
+        i is at token i - 1 of the window, and a window of n tokens has n decoder queries.
         """
         encoder = self.encoder_inputs(token_ids, attention_mask)
-        start = self.config.decoder_start_token_id
-        if start is None:
-            start = padding_id(self.model)
         shifted = encoder["input_ids"].roll(1, dims=1)
-        shifted[:, 0] = start
+        shifted[:, 0] = self.start_token_id
         mask = encoder["attention_mask"]
-        shifted = shifted.masked_fill(mask == 0, padding_id(self.model))
+        shifted = shifted.masked_fill(mask == 0, self._padding_id)
         return {"decoder_input_ids": shifted, "decoder_attention_mask": mask}
 
     def untrained(self, seed: int) -> "LoadedModel":
-        """The same model with fresh random weights, by the family's own initialisation."""
+        """The same model with random weights, by the family's own initialisation.
+
+        Args:
+            seed: Of the random weights.
+        """
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             fresh = type(self.model)._from_config(  # type: ignore[no-untyped-call]
@@ -271,11 +312,4 @@ class LoadedModel:
 
 
 class _LastAttentionDone(Exception):
-    """Raised from inside the model to leave it after the last wanted attention."""
-
-
-def _forward_options(model: PreTrainedModel) -> dict[str, bool]:
-    """Options for every forward pass: no key-value cache, where the family has one."""
-    return (
-        {"use_cache": False} if "use_cache" in inspect.signature(model.forward).parameters else {}
-    )
+    """Raised inside the model to leave it after the last requested attention."""

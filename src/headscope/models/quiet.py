@@ -1,4 +1,4 @@
-"""Silence for the loaders: their progress bars and advice do not belong in our output."""
+"""Loading without output: progress bars and advice of other libraries do not belong in ours."""
 
 import logging
 import warnings
@@ -16,9 +16,10 @@ from huggingface_hub.utils.tqdm import (
 @contextmanager
 def quiet_loading() -> Iterator[None]:
     """While open, transformers and the hub print errors only, and no progress bars."""
-    # transformers turns the hub's bars on and off along with its own.
-    verbosity, bars = transformers_logging.get_verbosity(), not are_progress_bars_disabled()
-    loading_bars = transformers_logging.is_progress_bar_enabled()
+    # transformers turns the hub's progress on and off along with its own.
+    verbosity = transformers_logging.get_verbosity()
+    hub_progress = not are_progress_bars_disabled()
+    loading_progress = transformers_logging.is_progress_bar_enabled()
     transformers_logging.set_verbosity(logging.ERROR)
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     disable_progress_bars()
@@ -28,7 +29,7 @@ def quiet_loading() -> Iterator[None]:
             yield
     finally:
         transformers_logging.set_verbosity(verbosity)
-        if loading_bars:
+        if loading_progress:
             transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]
-        if bars:
+        if hub_progress:
             enable_progress_bars()

@@ -1,4 +1,4 @@
-"""Attention sites: where in a model a head output is read, and what is handed over there."""
+"""Attention sites: where in a model head outputs are read, and what is captured there."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -32,22 +32,22 @@ class AttentionSite:
 class LayerCapture:
     """Head outputs and attention maps of one layer, for one batch.
 
-    Rows and columns of padding hold whatever the model computed there: mask them. In the `decoder`
-    and `cross` stacks of an encoder-decoder the queries are the shifted text, see
-    `LoadedModel.decoder_inputs`.
+    Rows and columns of padding hold what the model happened to compute: mask them. In the `decoder`
+    and `cross` stacks of an encoder-decoder the queries are shifted, see
+    `LoadedModel.reads_shifted`.
     """
 
     site: AttentionSite
     head_output: Float[Tensor, "batch head query d_head"]
     """Z = softmax(...) V, before the heads are joined. Often a transposed view: not contiguous."""
     attention: Float[Tensor, "batch head query key"]
-    """A. Rows sum to 1 over real keys; to less in a model with attention sinks (gpt-oss): a sink is
-    no token and has no column here."""
+    """A. Rows sum to 1 over real keys, or to less in a model with attention sinks (gpt-oss): a sink
+    is not a token and has no column here."""
 
 
 @dataclass(frozen=True, slots=True)
 class MassCapture:
-    """Head outputs of one layer and what each key received, for one batch: all that a run needs."""
+    """Head outputs and column mass of one layer, for one batch: all that a run needs."""
 
     site: AttentionSite
     head_output: Float[Tensor, "batch head query d_head"]

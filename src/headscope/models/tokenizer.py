@@ -1,6 +1,6 @@
-"""Tokenizers: the ids and character offsets of any tokenizer that transformers loads.
+"""Tokenizers: token ids and character offsets from any tokenizer that transformers loads.
 
-Long texts are encoded piece by piece: tokenizers need hundreds of bytes for every character.
+Long texts are encoded in pieces, since tokenizers need hundreds of bytes per character.
 """
 
 import hashlib
@@ -13,12 +13,12 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
 from headscope.errors import ModelError
-from headscope.text.document import Encoding
+from headscope.text.encoding import Encoding
 
 PIECE_CHARACTERS = 100_000
 OVERLAP_CHARACTERS = 2_000
 _AGREEING_TOKENS = 8
-"""How many tokens in a row two pieces must share before one may take over from the other."""
+"""Number of consecutive tokens that two pieces must share before one takes over from the other."""
 
 
 def encode_in_pieces(
@@ -28,12 +28,18 @@ def encode_in_pieces(
     piece_characters: int = PIECE_CHARACTERS,
     overlap_characters: int = OVERLAP_CHARACTERS,
 ) -> Encoding:
-    """The tokens of a text, in memory that does not grow with it beyond the tokens themselves.
+    """The tokens of a text; beyond the tokens themselves, memory does not grow with the text.
 
     Neighbouring pieces overlap. The first tokens of a piece may differ from those of the whole text
-    (a tokenizer treats the start of a text its own way), so the next piece takes over only where
-    both have had the same tokens at the same characters for a while. Where they never agree, in an
-    endless word for instance, it takes over at its first token behind the earlier piece.
+    (a tokenizer treats the start of a text in its own way), so the next piece takes over only where
+    both have had the same tokens at the same characters for a while. Where they never agree, as in
+    an endless word, it takes over at its first token after the earlier piece.
+
+    Args:
+        encode: Encodes a short text.
+        text: Of any length.
+        piece_characters: Length of a piece, without the overlap.
+        overlap_characters: By how much each piece reaches into the next one.
     """
     if len(text) <= piece_characters + overlap_characters:
         return encode(text)
@@ -88,7 +94,7 @@ _PROBES = ("The cat sat on the mat.", "A naïve test: 3.5 “quoted” words, is
 """Texts on which our ids must equal the tokenizer's own before it is used."""
 
 _NO_LIMIT = 1_000_000_000
-"""Tokenizers without a limit give 10^30 as the longest input."""
+"""Tokenizers without a limit give 10^30 as their longest input."""
 
 EncodeText = Callable[[str], Encoding]
 
@@ -96,11 +102,11 @@ EncodeText = Callable[[str], Encoding]
 class HeadscopeTokenizer:
     """A tokenizer of transformers, as windows need it: offsets, and special tokens apart.
 
-    Fast tokenizers give offsets themselves. Slow ones are taken when they are built on
-    SentencePiece (Marian), which knows the offsets; any other is refused.
+    Fast tokenizers give offsets themselves. Slow ones are accepted if they are built on
+    SentencePiece (Marian), which gives the offsets; all others are refused.
 
     Raises:
-        ModelError: there are no offsets, or special tokens do not simply stand around a text.
+        ModelError: There are no offsets, or special tokens are not simply put around a text.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, max_tokens: int | None = None) -> None:
@@ -112,7 +118,7 @@ class HeadscopeTokenizer:
         self.special_names = _special_names(tokenizer, (*self.prefix_ids, *self.suffix_ids))
         limits = [limit for limit in (max_tokens, tokenizer.model_max_length) if limit]
         self.max_tokens = min(limits) if limits and min(limits) < _NO_LIMIT else None
-        # Padding is masked, so any id does where the tokenizer has none.
+        # Padding is masked, so any id will do where the tokenizer has none.
         self.pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
 
     def encode(self, text: str) -> Encoding:
@@ -122,7 +128,7 @@ class HeadscopeTokenizer:
     def _special_ids_around(
         self, tokenizer: PreTrainedTokenizerBase
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """What the tokenizer itself puts before and behind a text, the same for every text."""
+        """What the tokenizer itself puts before and after a text, the same for every text."""
         found = set()
         for probe in _PROBES:
             whole = list(tokenizer(probe, verbose=False)["input_ids"])
@@ -143,8 +149,8 @@ class HeadscopeTokenizer:
 
 
 def _fast(tokenizer: PreTrainedTokenizerBase) -> tuple[EncodeText, str]:
-    """What encodes a text, and the hash of all that decides how."""
-    # A copy: truncation and padding are settings of the backend, and the user's must stay.
+    """A function that encodes a text, and a hash of everything that decides how."""
+    # A copy: truncation and padding are settings of the backend, and the user's must not change.
     backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     backend.no_truncation()
     backend.no_padding()
@@ -182,7 +188,7 @@ def _slow(tokenizer: PreTrainedTokenizerBase, name: str) -> tuple[EncodeText, st
             elif part:
                 pieces = processor.encode_as_offset_mapping(part)
                 token_ids += cast("list[int]", tokenizer.convert_tokens_to_ids(pieces["pieces"]))
-                offsets += [(start + first, start + behind) for first, behind in pieces["offsets"]]
+                offsets += [(start + first, start + end) for first, end in pieces["offsets"]]
             start += len(part)
         return _encoding(token_ids, offsets)
 
@@ -192,9 +198,9 @@ def _slow(tokenizer: PreTrainedTokenizerBase, name: str) -> tuple[EncodeText, st
 
 
 def _special_names(tokenizer: PreTrainedTokenizerBase, around: tuple[int, ...]) -> dict[int, str]:
-    """The special tokens by id, without the unknown token: that one stands for real text.
+    """The special tokens by id, without the unknown token, which stands for real text.
 
-    GPT-2 calls one token unknown, begin and end; it is special, and never stands for text.
+    GPT-2 uses one token as unknown, begin and end: that one is special, and never stands for text.
     """
     names = dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=False))
     roles = ("bos_token", "eos_token", "sep_token", "cls_token", "pad_token", "mask_token")
@@ -211,7 +217,7 @@ def _encoding(token_ids: list[int], offsets: list[tuple[int, int]]) -> Encoding:
 
 
 def _find(part: list[int], whole: list[int]) -> int | None:
-    """Where a list lies in another one."""
+    """Where a list first occurs inside another one; None where it does not."""
     for first in range(len(whole) - len(part) + 1):
         if whole[first : first + len(part)] == part:
             return first

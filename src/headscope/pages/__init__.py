@@ -1,1 +1,1 @@
-"""What pages are made of: one set of assets, and the file that holds them all. No torch in here."""
+"""What people look at: figures, the report, the viewer of one text. No torch in here."""

@@ -1,4 +1,4 @@
-"""A page as one HTML file: style, script and data inside, and nothing else let in."""
+"""A page as one HTML file with style, script and data inside; it loads nothing else."""
 
 import base64
 import hashlib
@@ -12,13 +12,13 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from headscope.pages.bundle import script_of, style_of
+from headscope.pages.bundle_assets import script_of, style_of
 
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
 def visible(text: str) -> str:
-    """The text with controls, direction overrides and the like as ⟨U+202E⟩."""
+    """The text with control characters, direction overrides and the like written as ⟨U+202E⟩."""
     return "".join(
         f"⟨U+{ord(sign):04X}⟩" if unicodedata.category(sign) in _UNSEEN else sign for sign in text
     )
@@ -33,7 +33,7 @@ class Page:
     """Its content security policy, which is also in the page itself."""
 
     def encode(self) -> bytes:
-        """The bytes of the file. Half of a surrogate pair, which a name may hold, is escaped."""
+        """The bytes of the file. Half a surrogate pair, which a name may contain, is escaped."""
         return self.html.encode("utf-8", "backslashreplace")
 
 
@@ -49,13 +49,23 @@ def make_page(
     inline_styles: bool = False,
     connects: bool = False,
 ) -> Page:
-    """The page of a template, with style sheets and the script of an entry module inside.
+    """The page of a template, with style sheets and a script inside.
 
-    `data` is for the script. Only that very script may run, and it may ask nobody for anything
-    unless the page `connects` to the server it came from. Figures need `inline_styles`.
+    Its content security policy allows this one script, and no connections.
+
+    Args:
+        template: A file in `templates/`.
+        title: The title of the page.
+        styles: Style sheets of `assets/`, by name.
+        extra_style: CSS that comes after them.
+        script: The entry module in `assets/`, by name.
+        data: JSON values for the script.
+        values: What the template needs besides.
+        inline_styles: Allow style attributes, which figures need.
+        connects: Allow connections to the server that the page came from.
     """
     code, style = script_of(script), style_of(*styles) + extra_style
-    assert "</script" not in code, "the script would end there"
+    assert "</script" not in code, "the script element would end there"
     allowed_style = "'unsafe-inline'" if inline_styles else f"'{_sha256(style)}'"
     policy = "; ".join(
         [
@@ -84,7 +94,7 @@ def make_page(
 
 
 def as_script_data(data: object) -> Markup:
-    """JSON that can stand inside a script element: plain ASCII, without < > &."""
+    """JSON that is safe inside a script element: plain ASCII, without < > &."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

@@ -1,7 +1,7 @@
 """Pages inside notebooks: Jupyter, VS Code and Colab, by way of anywidget (extra `notebook`).
 
-The same assets as in the files. Without anywidget a notebook shows the text of the object, and how
-to get the picture.
+They use the same assets as the files. Without anywidget a notebook shows the object as text, and
+how to get the interactive view.
 """
 
 import importlib.util
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from headscope.pages.bundle import style_of, widget_of
+from headscope.pages.bundle_assets import style_of, widget_of
 
 MISSING = '(the interactive view needs anywidget: pip install "headscope[notebook]")'
 
@@ -18,7 +18,7 @@ MimeBundle = tuple[dict[str, Any], dict[str, Any]]
 
 
 def notebook_bundle(text: str, entry: str, data: Callable[[], object]) -> MimeBundle:
-    """What a notebook shows of an object: the widget of an entry module, and text beside it."""
+    """What a notebook shows of an object: the widget of an entry module, or else text."""
     if importlib.util.find_spec("anywidget") is None:
         return {"text/plain": f"{text}\n{MISSING}"}, {}
     widget = _widget_class(entry)(data=data())

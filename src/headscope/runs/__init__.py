@@ -1,1 +1,1 @@
-"""Run folders: the manifest, the shards, and their reduction. No torch, no models in here."""
+"""Run folders: the manifest, windows, shards and results on disk. No torch, no models in here."""

@@ -1,4 +1,4 @@
-"""examples.parquet: the high-similarity pairs of a few texts, for pages that show them.
+"""examples.parquet: the high-similarity pairs of a few windows, for pages that show them.
 
 Optional: a run without the file has all its numbers.
 """
@@ -34,7 +34,7 @@ def has_examples(folder: Path) -> bool:
 
 
 def write_examples(folder: Path, pairs: pd.DataFrame) -> None:
-    """Put the pairs of some texts into a run folder."""
+    """Write the pairs of some windows into a run folder."""
     buffer = io.BytesIO()
     table = pa.Table.from_pandas(pairs, schema=SCHEMA, preserve_index=False)
     pq.write_table(table, buffer, compression="zstd")

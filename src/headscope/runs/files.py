@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written whole or not at all, and verified by their SHA-256."""
 
 import contextlib
 import hashlib
@@ -11,17 +11,17 @@ from typing import Any
 from headscope.errors import RunError, StorageError, in_one_line
 
 MOST_JSON_BYTES = 1 << 30
-"""A larger file is not read: the manifest of a billion texts takes an eighth of that."""
+"""A larger file is not read: the manifest of a billion windows takes an eighth of this."""
 
 
 def write_whole(path: Path, content: bytes) -> str:
-    """The SHA-256 of what was written. Readers see the old file or the new one, never a part.
+    """Write a file and return its SHA-256. Readers see the old file or the new one, never a part.
 
-    The bytes go to a temporary name in the same folder, are flushed to the disk, and take the
+    The bytes go to a temporary file in the same folder, are flushed to the disk, and get their
     final name by a rename, which the file system does in one step.
     """
-    # Made up anew, and not followed if it is there: nobody can have laid a link in its place, and
-    # processes on several machines, which may have the same number, do not meet in it.
+    # A random name, opened only if it is new: nobody can have put a link in its place, and
+    # processes on several machines, which may have the same process id, do not collide.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,13 +46,13 @@ def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file; anything else in it is refused."""
     try:
         if not path.is_file():
-            raise ValueError("it is no file")
+            raise ValueError("it is not a file")
         if path.stat().st_size > MOST_JSON_BYTES:
             raise ValueError("it is too large")
         values = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(values, dict):
             raise ValueError("it holds no JSON object")
-    # A number of thousands of digits is a ValueError, brackets nested too deeply are the third.
+    # A number of thousands of digits is a ValueError, deeply nested brackets a RecursionError.
     except (OSError, ValueError, RecursionError) as error:
         raise RunError(
             f"{path} cannot be read: {in_one_line(error)}; take a whole copy of the run, or "
@@ -67,10 +67,18 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def remove_file(path: Path) -> None:
-    """Delete a file if it is there and can be.
+def is_unchanged(path: Path, expected: str) -> bool:
+    """Whether a file is there and has the expected SHA-256."""
+    try:
+        return path.is_file() and sha256_of(path) == expected
+    except OSError:
+        return False
 
-    What cannot (the folder may be read-only by now) is cleared away by the next run.
+
+def remove_file(path: Path) -> None:
+    """Delete a file if it is there and can be deleted.
+
+    If it cannot (the folder may be read-only by now), the next run removes it.
     """
     with contextlib.suppress(OSError):
         path.unlink()

@@ -13,13 +13,13 @@ from headscope.errors import RunError, StorageError
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold the run folder for writing. The lock goes with the process, however that ends.
+    """Hold the run folder for writing. The lock ends with the process, however that ends.
 
-    What writers that died have left half-written is cleared away.
+    Half-written files of writers that died are removed.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # A link in its place, which a folder from elsewhere may hold, is not followed.
+        # O_NOFOLLOW: a folder from elsewhere may have a link in its place.
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         file = os.fdopen(os.open(folder / ".lock", flags, 0o644), "r+")
     except OSError as error:
@@ -44,7 +44,7 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 
 def is_being_written(folder: Path) -> bool:
-    """Whether some process of this machine holds the run folder for writing, at this moment."""
+    """Whether a process on this machine holds the run folder for writing at this moment."""
     try:
         with (folder / ".lock").open() as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -56,7 +56,7 @@ def is_being_written(folder: Path) -> bool:
 
 
 def _lock(file: IO[str]) -> None:
-    """Take the lock; who only looks whether it is held, holds it for less than a moment."""
+    """Take the lock; try again, since `is_being_written` may hold it for an instant."""
     for _ in range(3):
         try:
             return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

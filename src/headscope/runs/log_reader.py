@@ -1,4 +1,4 @@
-"""How far a run is, by its log: readable from anywhere while the run goes on."""
+"""How far a run has come, by its log, which anyone can read while the run goes on."""
 
 import json
 from collections import Counter
@@ -11,11 +11,11 @@ from typing import Any
 from headscope.system.journal import LOG_NAME
 
 MOST_CHARACTERS = 1 << 20
-"""Of a line: what is longer is none of ours."""
+"""The longest line that is read: a longer one is not ours."""
 RECENT_S = 600.0
 """The rate is that of the last ten minutes: a machine may become slower, or workers more."""
 LONGEST_S = 1e10
-"""Three centuries: an end beyond that is none."""
+"""Three centuries: a longer estimate is not given."""
 _FAULTLESS = ("remark", "finished", "interrupted")
 
 
@@ -28,7 +28,7 @@ class RunProgress:
     done: int
     total: int | None
     rate: float | None
-    """Steps of the stage a second; None before there is a rate."""
+    """Steps of the stage per second; None before there is a rate."""
     last_sign: datetime
     """When the last line was written."""
     failures: Mapping[str, int]
@@ -49,7 +49,7 @@ class RunProgress:
 
 
 def read_progress(folder: Path) -> RunProgress | None:
-    """How far the run in a folder is; None if it has no log."""
+    """How far the run in a folder has come; None if it has no log."""
     failures: Counter[str] = Counter()
     points: list[tuple[float, int]] = []
     stage, total, last_sign = "", None, None
@@ -78,7 +78,7 @@ def read_progress(folder: Path) -> RunProgress | None:
 
 
 def _recent(points: list[tuple[float, int]]) -> list[tuple[float, int]]:
-    """The points of the last minutes, and of another start none at all."""
+    """The points of the last minutes, without those of an earlier start of the run."""
     newest = points[-1][0]
     return [point for point in points if newest - RECENT_S <= point[0] <= newest]
 

@@ -1,7 +1,7 @@
 """The manifest: what a run is, so that anyone can tell whether two runs may be compared.
 
-Written before the first shard and never changed after. Its fields fall in two: those that change a
-number (they must be equal for a run to be resumed or merged) and those that tell a reader more.
+It is written before the first shard and never changed. Some of its fields change numbers, and must
+be equal for a run to be resumed or merged; the others are for readers.
 """
 
 import json
@@ -27,8 +27,8 @@ __all__ = ["SCHEMA", "CorpusRecord", "Manifest", "ModelRecord", "SiteRecord", "d
 SCHEMA = 2
 """The version of the run format that is written: docs/run-format.md says what changed when."""
 READABLE = (1, 2)
-"""The versions that are read. Runs of an older one can be opened and merged, but not gone on with:
-their new shards would be of another version than their manifest says."""
+"""The versions that are read. Older runs can be opened and merged, but not resumed: new shards
+would be of another version than the manifest says."""
 FILE_NAME = "manifest.json"
 
 
@@ -92,7 +92,7 @@ class Manifest:
         created, notes = values["created"], values.get("notes", {})
         threads = values["threads"]
         if not (isinstance(created, str) and isinstance(notes, dict) and isinstance(threads, int)):
-            raise ValueError("created, notes or threads: of a wrong kind")
+            raise ValueError("created, notes or threads: of a wrong type")
         return cls(
             model=model_record(values["model"]),
             corpus=corpus_record(values["corpus"]),
@@ -122,15 +122,15 @@ def _refuse_unreadable(path: Path, schema: object) -> None:
             "with a newer headscope: pip install --upgrade headscope"
         )
     raise RunError(
-        f"{path} is no manifest of headscope: its schema is {str(schema)[:20]}; make a run with "
+        f"{path} is not a manifest of headscope: its schema is {str(schema)[:20]}; make a run with "
         "analyze"
     )
 
 
 def differences(one: Manifest, other: Manifest, *, corpus: bool) -> list[str]:
-    """The fields that change numbers and differ, as `field: one, other`; none when alike.
+    """The fields that change numbers and differ, as `field: one / other`.
 
-    With `corpus`, the texts must be the same, too.
+    With `corpus`, the corpus must be the same, too.
     """
     return [
         f"{name}: {ours} / {theirs}"

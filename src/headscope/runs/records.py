@@ -1,8 +1,8 @@
 """What a manifest records of model and corpus, and how untrusted JSON becomes such a record.
 
-What a manifest says decides how much memory is set aside, which files are opened, and what files
-are called. So every value is validated: numbers have bounds, and names that become part of a path
-are plain words.
+A manifest decides how much memory is allocated, which files are opened, and how files are named. So
+every value is validated: numbers have bounds, and names that become part of a path are plain
+words.
 """
 
 import re
@@ -43,12 +43,12 @@ class ModelRecord:
     residuals: dict[str, float | None]
     """What the self-check on load found, relative; None where a check does not apply."""
     flags: tuple[str, ...]
-    """What holds of the head outputs but not of the model's use of them, in words."""
+    """What the self-check noted about the model, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusRecord:
-    """The texts of a run."""
+    """The corpus of a run."""
 
     sources: tuple[str, ...]
     columns: dict[str, str | None]
@@ -63,7 +63,7 @@ class CorpusRecord:
     shard_texts: tuple[int, ...]
     """Windows of each shard."""
     texts_asked: int | None
-    """The limit that was asked for; None for the whole corpus."""
+    """The maximum number of windows that was asked for; None for the whole corpus."""
 
 
 MOST = 2**53
@@ -80,9 +80,9 @@ def model_record(values: Any) -> ModelRecord:
     model = _Object("model", values, ModelRecord)
     sites = tuple(_site(site) for site in model.items("sites"))
     if not sites:
-        raise ValueError("model.sites: there are none")
+        raise ValueError("model.sites: is empty")
     if len({(site.stack, site.layer) for site in sites}) < len(sites):
-        raise ValueError("model.sites: a layer is there twice")
+        raise ValueError("model.sites: has a layer twice")
     return ModelRecord(
         name=model.text("name"),
         architecture=model.text("architecture"),
@@ -105,7 +105,7 @@ def corpus_record(values: Any) -> CorpusRecord:
     if not all(isinstance(value, str) and _SHA256.fullmatch(value) for value in hashes):
         raise ValueError("corpus.window_hashes: not all are SHA-256 digests")
     shard_texts = tuple(
-        _whole("corpus.shard_texts", texts, 1) for texts in corpus.items("shard_texts")
+        _whole("corpus.shard_texts", windows, 1) for windows in corpus.items("shard_texts")
     )
     windows = corpus.whole("windows", 1)
     if len(shard_texts) != len(hashes) or sum(shard_texts) != windows:
@@ -169,8 +169,8 @@ class _Object:
             raise ValueError(f"{self.name}.{field}: is no list")
         return values
 
-    def mapping(self, field: str, kind: Any) -> dict[str, Any]:
-        return _mapping(f"{self.name}.{field}", self.values[field], kind)
+    def mapping(self, field: str, types: Any) -> dict[str, Any]:
+        return _mapping(f"{self.name}.{field}", self.values[field], types)
 
 
 def _text(name: str, value: Any) -> str:
@@ -185,7 +185,7 @@ def _whole(name: str, value: Any, least: int = 0, most: int = MOST) -> int:
     return value
 
 
-def _mapping(name: str, values: Any, kind: Any) -> dict[str, Any]:
-    if not isinstance(values, Mapping) or not all(isinstance(v, kind) for v in values.values()):
-        raise ValueError(f"{name}: has values of a wrong kind")
+def _mapping(name: str, values: Any, types: Any) -> dict[str, Any]:
+    if not isinstance(values, Mapping) or not all(isinstance(v, types) for v in values.values()):
+        raise ValueError(f"{name}: has values of a wrong type")
     return dict(values)

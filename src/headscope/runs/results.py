@@ -14,15 +14,14 @@ import xarray as xr
 from xarray.backends import H5NetCDFStore
 
 from headscope.errors import RunError, in_one_line
-from headscope.runs.checked_tables import is_unchanged
-from headscope.runs.files import read_json, remove_file, write_whole
+from headscope.runs.files import is_unchanged, read_json, remove_file, write_whole
 
 FILE_NAME = "results.nc"
 RECEIPT = "results.json"
 
 MOST_BYTES = 1 << 34
-"""The arrays of a stack, unpacked. A small file can claim any size; 64 layers of 64 heads take a
-tenth of this."""
+"""Limit for the unpacked arrays of a stack. A small file can claim any size; 64 layers of 64 heads
+take a tenth of this."""
 
 
 def write_results(folder: Path, results: Mapping[str, xr.Dataset]) -> None:
@@ -33,14 +32,14 @@ def write_results(folder: Path, results: Mapping[str, xr.Dataset]) -> None:
         for stack, dataset in results.items():
             dataset.dump_to_store(
                 H5NetCDFStore(file, group=stack, mode="a"),
-                # With a checksum of every chunk, for who reads the file with other programs.
+                # A checksum for every chunk, for those who read the file with other programs.
                 encoding={
                     name: {"zlib": True, "complevel": 1, "fletcher32": True}
                     for name, variable in dataset.variables.items()
                     if variable.dtype.kind in "fiub" and variable.ndim
                 },
             )
-    # Without a receipt in between: one of other results would call these damaged.
+    # The old receipt goes first: it would call the new results damaged.
     remove_file(folder / RECEIPT)
     receipt = {FILE_NAME: write_whole(folder / FILE_NAME, buffer.getvalue())}
     write_whole(folder / RECEIPT, json.dumps(receipt).encode())
@@ -56,19 +55,19 @@ def read_results(folder: Path, stack: str) -> xr.Dataset:
         )
     receipt = folder / RECEIPT
     try:
-        # Runs of older versions, and one that was killed at a certain moment, have no receipt.
+        # Runs of older versions have no receipt, nor has one killed just before writing it.
         if receipt.exists() and not is_unchanged(path, str(read_json(receipt).get(FILE_NAME))):
             raise ValueError("it is damaged")
-        # Attributes that cannot be read would make h5netcdf print a traceback in the end.
+        # If attributes cannot be read, h5netcdf would print a traceback when it closes the file.
         with h5py.File(path) as file:
             dict(file.attrs)
         with xr.open_dataset(path, group=stack, engine="h5netcdf") as dataset:
             if dataset.nbytes > MOST_BYTES:
                 raise ValueError(f"its arrays claim {dataset.nbytes >> 30} GiB")
             return dataset.load()
-    # A damaged file makes HDF5 and what is around it raise almost anything.
+    # On a damaged file, HDF5 and the libraries around it raise almost anything.
     except Exception as error:
         raise RunError(
             f"{path} cannot be read: {in_one_line(error)}; run the same analyze command again: "
-            "it is made anew from the shards"
+            "it is made again from the shards"
         ) from error

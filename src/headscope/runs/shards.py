@@ -4,8 +4,8 @@ A shard is three files: rows (`00000.parquet`), summed arrays (`00000.safetensor
 (`00000.json`) with the SHA-256 of both and the windows that were left out. The receipt is written
 last: a shard counts when its receipt is there and its files are those that the receipt names.
 
-Sums of symmetric matrices are stored as upper triangles in single precision: summed similarity is
-most of a shard, and shards are added up in double precision.
+Sums of symmetric matrices are stored as upper triangles in single precision, since summed
+similarity is most of a shard; shards are added up in double precision.
 """
 
 import io
@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from headscope.errors import RunError, in_one_line
-from headscope.runs.checked_tables import is_unchanged
-from headscope.runs.files import read_json, write_whole
+from headscope.runs.files import is_unchanged, read_json, write_whole
 from headscope.runs.left_out import LeftOut
 
 
@@ -54,9 +53,9 @@ def mirrored(matrices: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 FILES = ("parquet", "safetensors")
-"""The files of a shard, by their endings, beside the receipt."""
+"""The files of a shard besides its receipt, by their endings."""
 
-_ANEW = "run the same analyze command again to do it anew"
+_AGAIN = "run the same analyze command again to measure it again"
 
 
 @dataclass(frozen=True)
@@ -64,11 +63,11 @@ class Shard:
     """What one shard holds."""
 
     rows: pa.Table
-    """A row per text, stack, layer and head."""
+    """A row per window, stack, layer and head."""
     arrays: Mapping[str, NDArray[Any]]
-    """Summed arrays by `stack/name`, of shape (layer, head, ...) or, for texts alone, (...)."""
+    """Summed arrays by `stack/name`, of shape (layer, head, ...), or (...) if not per head."""
     left_out: tuple[LeftOut, ...] = ()
-    """The texts of the shard that have no rows and are in no sum."""
+    """The windows of the shard that have no rows and are in no sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +88,18 @@ class ShardStore:
         receipt = {
             "parquet": write_whole(self._path(number, "parquet"), buffer.getvalue()),
             "safetensors": write_whole(self._path(number, "safetensors"), arrays),
-            "left_out": [asdict(text) for text in shard.left_out],
+            "left_out": [asdict(window) for window in shard.left_out],
         }
         write_whole(self._path(number, "json"), json.dumps(receipt, indent=1).encode())
 
     def is_whole(self, number: int) -> bool:
-        """Whether a shard is there, and undamaged. A damaged one is done again."""
+        """Whether a shard is there, and undamaged. A damaged one is measured again."""
         try:
             receipt = read_json(self._path(number, "json"))
             self.left_out(number)
-            return all(is_unchanged(self._path(number, kind), str(receipt[kind])) for kind in FILES)
+            return all(
+                is_unchanged(self._path(number, ending), str(receipt[ending])) for ending in FILES
+            )
         except (KeyError, RunError):
             return False
 
@@ -107,28 +108,29 @@ class ShardStore:
         return self._path(number, "json").exists()
 
     def left_out(self, number: int) -> tuple[LeftOut, ...]:
-        """The texts of a written shard that could not be measured, by its receipt."""
+        """The windows of a written shard that could not be measured, by its receipt."""
         path = self._path(number, "json")
         try:
-            # Receipts of schema 1 know of no such texts.
-            return tuple(LeftOut.from_json(text) for text in read_json(path).get("left_out", []))
+            # Receipts of schema 1 have no such list.
+            left_out = read_json(path).get("left_out", [])
+            return tuple(LeftOut.from_json(window) for window in left_out)
         except (ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{path} is damaged: {in_one_line(error)}; {_ANEW}") from error
+            raise RunError(f"{path} is damaged: {in_one_line(error)}; {_AGAIN}") from error
 
     def read(self, number: int) -> Shard:
-        """A shard, after its checksums were checked."""
+        """A shard, once its checksums are verified."""
         if not self.is_whole(number):
-            raise RunError(f"shard {number} of {self.folder} is missing or damaged; {_ANEW}")
+            raise RunError(f"shard {number} of {self.folder} is missing or damaged; {_AGAIN}")
         try:
             return Shard(
                 rows=pq.read_table(self._path(number, "parquet")),
-                # safetensors gives them in any order.
+                # safetensors returns them in any order.
                 arrays=dict(
                     sorted(safetensors.numpy.load_file(self._path(number, "safetensors")).items())
                 ),
                 left_out=self.left_out(number),
             )
-        # The checksums fit: somebody wrote it so.
+        # The checksums fit, so it was written like this.
         except (pa.ArrowException, SafetensorError, OSError, ValueError) as error:
             raise RunError(
                 f"shard {number} of {self.folder} cannot be read: {in_one_line(error)}; delete its "
@@ -139,8 +141,8 @@ class ShardStore:
         """The Parquet files of the shards that are there and have rows, with their SHA-256."""
         return {
             self._path(number, "parquet"): str(read_json(self._path(number, "json")).get("parquet"))
-            for number, texts in enumerate(shard_texts)
-            if self.is_written(number) and len(self.left_out(number)) < texts
+            for number, windows in enumerate(shard_texts)
+            if self.is_written(number) and len(self.left_out(number)) < windows
         }
 
     def _path(self, number: int, suffix: str) -> Path:

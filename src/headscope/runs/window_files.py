@@ -1,4 +1,4 @@
-"""Windows on disk: one Parquet file a shard, one row a window, one list a column.
+"""Windows on disk: one Parquet file per shard, one row per window.
 
 They are what every later step reads: the model, whichever worker runs it, and the report, which
 shows windows without a tokenizer at hand.
@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 from jaxtyping import Int32
 
 from headscope.errors import RunError
-from headscope.runs.checked_tables import is_unchanged
-from headscope.runs.files import write_whole
+from headscope.runs.files import is_unchanged, write_whole
 from headscope.text.windows import Window
 
 ARRAY_COLUMNS = (
@@ -32,7 +31,7 @@ ARRAY_COLUMNS = (
 """The fields of a window that hold one integer per token."""
 
 MEASURED_COLUMNS = ["document", "label", *ARRAY_COLUMNS]
-"""All that measuring needs: not the tokens as people read them, which are thousands of objects."""
+"""All that measuring needs; the tokens as text, thousands of objects, are left out."""
 
 WINDOW_SCHEMA = pa.schema(
     [
@@ -50,7 +49,7 @@ def window_file(number: int) -> str:
 
 
 def write_windows(folder: Path, number: int, windows: Sequence[Window]) -> str:
-    """Write the windows of one shard into a run folder; the SHA-256 of the file."""
+    """Write the windows of one shard into a run folder; returns the SHA-256 of the file."""
     buffer = io.BytesIO()
     pq.write_table(windows_to_table(windows), buffer, compression="zstd")
     return write_whole(folder / window_file(number), buffer.getvalue())
@@ -59,11 +58,11 @@ def write_windows(folder: Path, number: int, windows: Sequence[Window]) -> str:
 def read_windows(
     folder: Path, number: int, expected_hash: str, columns: list[str] | None = None
 ) -> list[Window]:
-    """The windows of one shard, once their checksum was verified.
+    """The windows of one shard, once their checksum is verified.
 
     Args:
         folder: The run folder.
-        number: Of the shard.
+        number: Number of the shard.
         expected_hash: The SHA-256 that the manifest has for the file.
         columns: Which columns to read; None for all.
     """
@@ -76,7 +75,7 @@ def read_windows(
 
 
 def windows_to_table(windows: Sequence[Window]) -> pa.Table:
-    """The windows as rows, in order. Written to Parquet, DuckDB and pandas read it as it is."""
+    """The windows as rows, in order, in a form that DuckDB and pandas read, too."""
     offsets = np.cumsum([0, *(window.n_tokens for window in windows)], dtype=np.int32)
     columns = {
         "document": pa.array([window.document for window in windows], pa.string()),
@@ -94,9 +93,9 @@ def windows_to_table(windows: Sequence[Window]) -> pa.Table:
 
 
 def windows_from_table(table: pa.Table) -> list[Window]:
-    """The windows of a table that `windows_to_table` made, equal to the last integer.
+    """The windows of a table that `windows_to_table` made, exactly as they were.
 
-    Without a column of tokens, windows have none to show.
+    If the table has no column `tokens`, neither do the windows.
     """
     arrays = {name: _rows(table.column(name)) for name in ARRAY_COLUMNS}
     has_tokens = "tokens" in table.column_names

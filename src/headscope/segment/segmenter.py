@@ -1,7 +1,7 @@
-"""The segmenter: sentences from what attention heads write, topics from what comes of it."""
+"""The segmenter: cuts texts into sentences or topics, by what attention heads write."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, get_args, overload
 
@@ -16,69 +16,34 @@ from headscope.segment.sentences.decode import CutRules, decode
 from headscope.segment.sentences.explain import explain_boundaries
 from headscope.segment.sentences.mode import MODES, Mode, checked_mode, choose_mode
 from headscope.segment.sentences.weights import SegmenterWeights, find_weights
-from headscope.segment.topics.topics import TopicSettings, sentence_topics
-from headscope.segment.training.fit import fit_weights
-from headscope.segment.training.fit_net import TrainingSettings
+from headscope.segment.stream import stream_segments
+from headscope.segment.topics.find_topics import TopicSettings, sentence_topics
+from headscope.segment.training.fit_boundary_net import TrainingSettings
+from headscope.segment.training.fit_weights import fit_weights
 from headscope.text.document import Document
 from headscope.text.sentences import split_sentences
-
-BLOCK_CHARACTERS = 50_000
-"""So much of the text is segmented at once."""
-TOPIC_BLOCK_CHARACTERS = 200_000
-CONTEXT_CHARACTERS = 600
-"""So much of what was given out is read again as context of what follows: more than a margin."""
-LOOK_AHEAD_CHARACTERS = 2_000
-"""A boundary is certain when so much of the text behind it is known."""
-LONGEST_SEGMENT = 1_000_000
-"""A segment that is longer is given out in parts: memory must end somewhere."""
-
-NextSpans = Callable[[str, str], list[tuple[int, int]]]
-"""The spans of a text (second) that follows another one (first)."""
-
-
-def stream_segments(
-    next_spans: NextSpans, pieces: Iterable[str], *, by_topic: bool = False
-) -> Iterator[str]:
-    """The segments of the text that the pieces make up, each as soon as it is certain."""
-    block = TOPIC_BLOCK_CHARACTERS if by_topic else BLOCK_CHARACTERS
-    before, waiting, wanted = "", "", block
-    for piece in pieces:
-        waiting += piece
-        while len(waiting) >= wanted:
-            cut = _certain(next_spans(before, waiting[:wanted]), wanted)
-            if not cut:
-                if wanted < LONGEST_SEGMENT:
-                    wanted *= 2  # no boundary in all of that: look at more
-                    continue
-                cut = [wanted]
-            start = 0
-            for end in cut:
-                yield waiting[start:end]
-                start = end
-            before = (before + waiting[:start])[-CONTEXT_CHARACTERS:]
-            waiting, wanted = waiting[start:], block
-    for start, end in next_spans(before, waiting):
-        yield waiting[start:end]
-
-
-def _certain(spans: list[tuple[int, int]], length: int) -> list[int]:
-    """The ends of the segments behind which enough is known."""
-    return [end for _, end in spans if end <= length - LOOK_AHEAD_CHARACTERS]
-
 
 By = Literal["sentence", "topic"]
 Span = tuple[int, int]
 
 
 class Segmenter:
-    """Cuts texts into sentences or topics; the pieces put together are the text.
+    """Cuts texts into sentences or topics; joined, the segments are the text again.
 
-    `model` is `demo`, a folder, a hub id or what `hs.load_model` gave. Weights for the demo model
-    come with headscope; for any other model, `Segmenter.fit` learns them from plain texts, or
-    `weights` names a folder written by `save`. Topics of punctuated texts need none. `mode` is
-    `auto`, `punctuated` or `unpunctuated`. `threshold` is the probability from which a boundary is
-    worth a cut (the weights know the best one); lengths are in characters. With `blank_lines`, a
-    blank line always ends a sentence.
+    Weights for the demo model come with headscope; for any other model, `Segmenter.fit` learns them
+    from plain texts. Topics of punctuated texts need no weights.
+
+    Args:
+        model: `demo`, a folder, a hub id, or what `hs.load_model` returned.
+        by: `sentence` or `topic`.
+        mode: `auto`, `punctuated` or `unpunctuated`.
+        threshold: The probability from which a boundary is worth a cut (default: the best one,
+            which is stored with the weights).
+        min_length: Shortest sentence, in characters.
+        max_length: Longest sentence, in characters.
+        n_segments: Number of segments (default: found).
+        blank_lines: Whether a blank line always ends a sentence.
+        weights: Weights, or a folder written by `save` (default: those that come with headscope).
     """
 
     def __init__(
@@ -111,10 +76,10 @@ class Segmenter:
 
     @property
     def weights(self) -> SegmenterWeights:
-        """What was learned of the model, for finding sentences.
+        """The weights that sentences are found with.
 
         Raises:
-            ModelError: nothing was; topics of punctuated texts and of ready sentences need nothing.
+            ModelError: There are none for this model.
         """
         if self._weights is None:
             self._weights = find_weights(self.model, None)
@@ -131,12 +96,20 @@ class Segmenter:
         settings: TrainingSettings | None = None,
         trained_on: str = "texts of the user",
     ) -> "Segmenter":
-        """A segmenter that learned from texts, for any model.
+        """A segmenter with weights learned from texts, for any model.
 
-        Plain texts teach by themselves: their sentences are found by rules while the punctuation is
-        there, and learned with it taken away. Documents with gold sentences teach those. All that
-        heads write is kept while learning: 12 KB per token for eight layers of a base-sized model.
-        Without `layers`, the first two thirds are read.
+        Plain texts need no labels: their sentences are found by rules while the punctuation is
+        there, and learned with it removed. Documents with gold sentences are learned from as they
+        are. All that heads write is kept while learning: 12 KB per token for eight layers of a
+        base-sized model.
+
+        Args:
+            texts: Plain texts, or documents.
+            model: `demo`, a folder, a hub id, or what `hs.load_model` returned.
+            layers: The numbers of the layers that are read (default: the first two thirds).
+            modes: The modes that are learned (default: both).
+            settings: How the networks are trained.
+            trained_on: The texts in words, kept with the weights.
         """
         loaded = model if isinstance(model, LoadedModel) else load_model(model)
         documents = [
@@ -154,7 +127,11 @@ class Segmenter:
         return cls(loaded, weights=weights)
 
     def save(self, folder: str | Path) -> None:
-        """Write what was learned into a folder, for `Segmenter(model, weights=folder)`."""
+        """Write the weights into a folder, for `Segmenter(model, weights=folder)`.
+
+        Args:
+            folder: Created if it does not exist.
+        """
         self.weights.save(folder)
 
     @overload
@@ -162,7 +139,11 @@ class Segmenter:
     @overload
     def split(self, text: Sequence[str]) -> list[list[str]]: ...
     def split(self, text: str | Sequence[str]) -> list[str] | list[list[str]]:
-        """The segments of a text, with the space behind each; for a list of texts, a list each."""
+        """The segments of a text, each with the white space after it.
+
+        Args:
+            text: A text, or several: then the result is a list for each.
+        """
         if isinstance(text, str):
             return [text[start:end] for start, end in self.spans(text)]
         return [
@@ -175,7 +156,11 @@ class Segmenter:
     @overload
     def spans(self, text: Sequence[str]) -> list[list[Span]]: ...
     def spans(self, text: str | Sequence[str]) -> list[Span] | list[list[Span]]:
-        """The segments as character spans [start, end), which cover the text without a gap."""
+        """The segments as character spans [start, end), which cover the text without a gap.
+
+        Args:
+            text: A text, or several: then the result is a list for each.
+        """
         if isinstance(text, str):
             return self.spans([text])[0]
         if self.by == "topic":
@@ -190,43 +175,59 @@ class Segmenter:
     @overload
     def boundary_scores(self, text: Sequence[str]) -> list[BoundaryScores]: ...
     def boundary_scores(self, text: str | Sequence[str]) -> BoundaryScores | list[BoundaryScores]:
-        """How likely a sentence begins at each place where one can."""
+        """The probability that a sentence begins, at each place where one can.
+
+        Args:
+            text: A text, or several: then the result is a list.
+        """
         if isinstance(text, str):
             return self.boundary_scores([text])[0]
         modes = [self.mode_of(one) for one in text]
         return score_texts(self.model, self.weights, text, modes, blank_lines=self.blank_lines)
 
     def mode_of(self, text: str) -> Mode:
-        """The mode in which a text is read: the one asked for, or what its punctuation suggests."""
+        """The mode in which a text is read: the one asked for, or what its punctuation suggests.
+
+        Args:
+            text: The text.
+        """
         mode = self.mode or choose_mode(text)
         if self.by == "topic" and mode == "punctuated":
             return mode  # its sentences are found by rules
         return mode if mode in self.weights.modes else next(iter(self.weights.modes))
 
     def stream(self, pieces: Iterable[str]) -> Iterator[str]:
-        """The segments of a long text that comes in pieces, as soon as they are certain.
+        """The segments of a long text that arrives in pieces, as soon as they are certain.
 
-        Memory does not grow with the text. Put together, the segments are the text. Topics are
-        looked for in blocks of the text.
+        Memory does not grow with the text. Joined, the segments are the text again. Topics are
+        found within blocks of the text.
+
+        Args:
+            pieces: The text, in pieces of any size, such as the lines of a file.
         """
         return stream_segments(self._next_spans, pieces, by_topic=self.by == "topic")
 
     def topics(self, sentences: Sequence[str], n_segments: int | None = None) -> list[int]:
-        """The indices of the sentences at which a new topic begins, the first one left out.
+        """The indices of the sentences at which a new topic begins, without the first.
 
-        Without `n_segments` the number is found: more cuts than the same sentences in random order
-        would justify are not made.
+        Args:
+            sentences: The text, sentence by sentence.
+            n_segments: Number of topics. By default it is found: cuts are made only where they
+                gain more than in the same sentences in random order.
         """
         settings = TopicSettings(n_segments or self.rules.n_segments)
         return sentence_topics(self.model, sentences, settings)
 
     def explain(self, text: str) -> pd.DataFrame:
-        """Which heads and which signals put the sentence boundaries of a text there.
+        """How much each head and signal contributes to the sentence boundaries of a text.
 
         A row per boundary, layer, head and signal, with what it adds to the log odds of that
         boundary, the largest first. Signals: `output` (what the head writes around the gap),
         `contrast`, `cut`, `mass_before`, `mass_after`, and `surface` (no head). The contributions
         of a boundary and its `base` row add up to its log odds.
+
+        Args:
+            text: The text.
         """
         scores = self.boundary_scores(text)
         starts = self._sentence_starts(text, scores)
@@ -234,10 +235,10 @@ class Segmenter:
         return explain_boundaries(self.model, self.weights.sites(self.model), learned, text, starts)
 
     def _next_spans(self, before: str, text: str) -> list[Span]:
-        """The spans of a text that follows another one, which is read for context only."""
+        """The spans of a text; the text before it is read for context only."""
         if self.by == "topic":
             return self._topic_spans(text, before)
-        return self._sentence_spans(text, self.boundary_scores(before + text).behind(len(before)))
+        return self._sentence_spans(text, self.boundary_scores(before + text).after(len(before)))
 
     def _sentence_spans(self, text: str, scores: BoundaryScores) -> list[Span]:
         edges = [0, *self._sentence_starts(text, scores), len(text)]
@@ -245,10 +246,10 @@ class Segmenter:
 
     def _topic_spans(self, text: str, before: str = "") -> list[Span]:
         if self.mode_of(text) == "punctuated":
-            # Rules are as good for this: a topic begins with a sentence that nobody doubts.
+            # Rules are good enough here: a topic rarely begins at a doubtful sentence boundary.
             spans = list(split_sentences(text))
         else:
-            scores = self.boundary_scores(before + text).behind(len(before))
+            scores = self.boundary_scores(before + text).after(len(before))
             spans = self._sentence_spans(text, scores)
         topics = self.topics([text[start:end] for start, end in spans])
         edges = [0, *(spans[index][0] for index in topics), len(text)]

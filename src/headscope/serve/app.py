@@ -1,4 +1,4 @@
-"""The server: one page, the list of models, and one question it answers."""
+"""The web application: a page with the list of models, and `/look`, which shows a text."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -18,9 +18,9 @@ from headscope.pages.viewer.page import viewer_payload
 from headscope.serve.model_queue import BusyError, ModelQueue
 
 MOST_BYTES = 64 * 1024
-"""Of a request."""
+"""Maximum size of a request."""
 LONGEST_S = 10
-"""That a request may take to arrive."""
+"""Maximum time for a request to arrive, in seconds."""
 
 SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -29,15 +29,19 @@ SAFE_HEADERS = {
 }
 
 
-def make_app(desk: ModelQueue) -> Starlette:
-    """The application that answers for a desk."""
+def make_app(queue: ModelQueue) -> Starlette:
+    """The application that answers requests with a queue.
+
+    Args:
+        queue: The models on offer.
+    """
     page = make_page(
         "serve.html.jinja",
         title="headscope",
         styles=("base", "viewer", "serve"),
         script="page_serve",
-        data={"models": list(desk.models), "max_bytes": MOST_BYTES},
-        values={"models": list(desk.models)},
+        data={"models": list(queue.models), "max_bytes": MOST_BYTES},
+        values={"models": list(queue.models)},
         connects=True,
     )
     policy = f"{page.policy}; frame-ancestors 'none'"
@@ -48,15 +52,15 @@ def make_app(desk: ModelQueue) -> Starlette:
 
     async def look_at(request: Request) -> Response:
         question = await _question(request)
-        with desk.place():
-            return await to_thread.run_sync(_answer, desk, question)
+        with queue.place():
+            return await to_thread.run_sync(_answer, queue, question)
 
     return Starlette(
         routes=[
             Route("/", show_page),
             Route("/look", _answering_errors(look_at), methods=["POST"]),
         ],
-        # Another site's page may point its own name at this machine: only ours are answered.
+        # Another site may point its own host name at this machine (DNS rebinding): refuse those.
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])
         ],
@@ -64,7 +68,7 @@ def make_app(desk: ModelQueue) -> Starlette:
 
 
 class RefusedError(HeadscopeError):
-    """A request that is no question."""
+    """A request that cannot be answered."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -72,7 +76,7 @@ class RefusedError(HeadscopeError):
 
 
 async def _question(request: Request) -> tuple[str, str]:
-    """The model and the text that are asked about."""
+    """The model and the text of a request."""
     # A page of another site can send plain forms, but not JSON.
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
         raise RefusedError(415, "send JSON: a model and a text")
@@ -87,12 +91,12 @@ async def _question(request: Request) -> tuple[str, str]:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RefusedError(400, "send JSON: a model and a text") from error
     if not isinstance(model, str) or not isinstance(text, str) or not _is_unicode(text):
-        raise RefusedError(400, "model and text: must be text")
+        raise RefusedError(400, "model and text must be Unicode strings")
     return model, text
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether a text can be written down: JSON can spell halves of characters, which cannot."""
+    """Whether a text can be encoded: JSON can contain lone surrogates, which cannot."""
     return not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
@@ -107,8 +111,8 @@ async def _body(request: Request) -> bytes:
     return body
 
 
-def _answer(desk: ModelQueue, question: tuple[str, str]) -> Response:
-    answer = desk.look(*question)
+def _answer(queue: ModelQueue, question: tuple[str, str]) -> Response:
+    answer = queue.look(*question)
     payload = viewer_payload(answer.view.matrices()) | {"split": asdict(answer.sentences)}
     content = as_script_data(payload)
     return Response(str(content), media_type="application/json", headers=SAFE_HEADERS)
@@ -117,7 +121,7 @@ def _answer(desk: ModelQueue, question: tuple[str, str]) -> Response:
 def _answering_errors(
     endpoint: Callable[[Request], Awaitable[Response]],
 ) -> Callable[[Request], Awaitable[Response]]:
-    """The endpoint, whose errors become answers that say what is wrong."""
+    """The endpoint, with errors turned into answers that say what is wrong."""
 
     async def answer(request: Request) -> Response:
         try:

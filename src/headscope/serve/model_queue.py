@@ -1,4 +1,4 @@
-"""One model at a time in memory, one text at a time through it, and a short queue before it."""
+"""A queue for one model: one model in memory, one text at a time, a few requests waiting."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -17,14 +17,20 @@ from headscope.text.sentences import split_sentences
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """A text cut into sentences; put together they are the text."""
+    """A text cut into sentences; joined, they are the text again."""
 
     by: Literal["heads", "rules"]
+    """What they were found by."""
     texts: tuple[str, ...]
 
 
 def sentences_of(model: LoadedModel, text: str) -> Sentences:
-    """The sentences of a text."""
+    """The sentences of a text: by heads if there are segmenter weights for the model.
+
+    Args:
+        model: The model that reads the text.
+        text: The text.
+    """
     found = _by_heads(model, text)
     if found is not None:
         return Sentences("heads", found)
@@ -32,7 +38,7 @@ def sentences_of(model: LoadedModel, text: str) -> Sentences:
 
 
 def _by_heads(model: LoadedModel, text: str) -> tuple[str, ...] | None:
-    """What the segmenter finds; None without weights for the model."""
+    """The sentences that the segmenter finds; None without weights for the model."""
     try:
         return tuple(Segmenter(model).split(text))
     except ModelError:
@@ -40,7 +46,7 @@ def _by_heads(model: LoadedModel, text: str) -> tuple[str, ...] | None:
 
 
 WAITING = 4
-"""Requests that may be in the house at once, the one being served included; more are told so."""
+"""Maximum number of requests at once, including the one being served; others are refused."""
 
 
 class BusyError(HeadscopeError):
@@ -49,14 +55,19 @@ class BusyError(HeadscopeError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is shown of a text."""
+    """What the live page shows of a text."""
 
     view: View
     sentences: Sentences
 
 
 class ModelQueue:
-    """Looks at texts, one after the other. Safe to be called from many threads."""
+    """Answers requests one after the other. Safe to call from many threads.
+
+    Args:
+        models: What each model on offer is loaded from, by the name that users see.
+        max_tokens: Longer texts are cut off after this many tokens, special ones included.
+    """
 
     def __init__(self, models: Mapping[str, str], *, max_tokens: int) -> None:
         self.models = models
@@ -68,7 +79,11 @@ class ModelQueue:
 
     @contextmanager
     def place(self) -> Iterator[None]:
-        """A place in the queue; refused, rather than waited for, when it is full."""
+        """A place in the queue.
+
+        Raises:
+            BusyError: The queue is full.
+        """
         if not self._places.acquire(blocking=False):
             raise BusyError("busy with other texts; try again in a moment")
         try:
@@ -77,9 +92,14 @@ class ModelQueue:
             self._places.release()
 
     def look(self, model: str, text: str) -> Answer:
-        """What the heads of a model do with a text; one of too many tokens is cut off there."""
+        """What the heads of a model do with a text, and its sentences.
+
+        Args:
+            model: The name of a model on offer.
+            text: The text; its start is shown if it has too many tokens.
+        """
         if model not in self.models:
-            raise HeadscopeError(f"model {model!r} is not on offer; choose one of the list")
+            raise HeadscopeError(f"model {model!r} is not on offer; choose one from the list")
         with self._work:
             loaded = self._load(model)
             limit = self.max_tokens
@@ -89,7 +109,7 @@ class ModelQueue:
 
     def _load(self, model: str) -> LoadedModel:
         if self._loaded is None or self._loaded_name != model:
-            # The old one goes first: two may not fit into memory.
+            # The old model is released first: two may not fit into memory.
             self._loaded = None
             loaded = load_model(self.models[model])
             loaded.name = model

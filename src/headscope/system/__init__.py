@@ -1,1 +1,1 @@
-"""What every part stands on: progress, the journal, threads, memory and timing."""
+"""What every other part uses: progress, the journal, registries, threads, memory and timing."""

@@ -1,7 +1,7 @@
-"""The log of a run: a line of JSON for everything that happens, for programs to read.
+"""The log of a run: a line of JSON for every event, for programs to read.
 
-It is kept in the run folder, where `headscope info` finds it, and in any file that is asked for.
-Lines are appended and flushed one by one; after a crash the last one may be cut short, no more.
+It is kept in the run folder, where `headscope info` finds it, and in a file that the user names.
+Lines are appended and flushed one by one; after a crash only the last one may be incomplete.
 """
 
 import json
@@ -17,19 +17,19 @@ from headscope.errors import StorageError
 from headscope.system.progress import Progress
 
 LOG_NAME = "log.jsonl"
-"""Of the log in a run folder."""
+"""The name of the log in a run folder."""
 
 
 class Journal(Progress):
-    """Writes down what it is told of.
+    """Writes every event to one or two files.
 
-    Every line has `time` (UTC), `elapsed_s` (since the start, by a clock that is never set) and
-    `event`: started, stage, progress, shard, worker ready, said, ended.
+    Every line has `time` (UTC), `elapsed_s` (since the start, by a clock that is never adjusted)
+    and `event`: started, stage, progress, shard, worker ready, said, ended.
     """
 
     def __init__(self, path: str | Path | None = None, every_s: float = 2.0) -> None:
         self._every_s = every_s
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
         self._files: list[IO[str]] = []
         self._stage = ""
         self._done = 0
@@ -57,19 +57,19 @@ class Journal(Progress):
             file.close()
 
     def keep_in(self, folder: Path) -> None:
-        """Write to the log in a run folder, too, from now on."""
-        # A link in its place, which a folder from elsewhere may hold, is not followed.
+        """Write to the log in a run folder as well from now on."""
+        # A folder from elsewhere may hold a link of that name, which is not followed.
         self._open(folder / LOG_NAME, os.O_CREAT | os.O_NOFOLLOW)
         self.note("started", host=socket.gethostname(), process=os.getpid(), run=str(folder))
 
     def stage(self, name: str, total: int | None = None, done: int = 0) -> None:
-        """Write that a stage begins."""
+        """Write that a stage starts."""
         self._stage, self._total, self._done = name, total, done
         self.note("stage", stage=name, total=total, done=done)
         self._progress_written = time.monotonic()
 
     def advance(self, steps: int = 1) -> None:
-        """Write how far the stage is, every few seconds and at its end."""
+        """Write how far the stage has got, every few seconds and at its end."""
         self._done += steps
         now = time.monotonic()
         if self._done == self._total or now - self._progress_written >= self._every_s:
@@ -77,14 +77,14 @@ class Journal(Progress):
             self._progress_written = now
 
     def say(self, message: str, kind: str = "remark") -> None:
-        """Write down what people are told."""
+        """Write what people are told."""
         self.note("said", kind=kind, message=message)
 
     def note(self, event: str, **facts: object) -> None:
         """Write a line."""
         line = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            "elapsed_s": round(time.monotonic() - self._begun, 3),
+            "elapsed_s": round(time.monotonic() - self._started, 3),
             "event": event,
             **facts,
         }
@@ -94,14 +94,14 @@ class Journal(Progress):
                 file.write(text)
                 file.flush()
             except OSError as error:
-                # The disk is full, say. The run may get by without its log, and if not, it says so.
+                # The disk may be full. The run can do without its log; if not, it fails by itself.
                 self._files = [other for other in self._files if other is not file]
                 self.say(f"cannot write {file.name}: {error.strerror}", kind="log")
 
     def _open(self, path: Path, flags: int) -> None:
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | flags, 0o644)
-            # Names of files may hold bytes that are no text.
+            # File names may hold bytes that are not valid text.
             file = os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
             self._files.append(file)
         except OSError as error:

@@ -1,7 +1,7 @@
-"""Memory: what nobody uses any more is kept for the next batch and given back after a shard.
+"""Memory: reused from batch to batch, and given back to the system after each shard.
 
-The C library and Arrow keep what is freed, in pieces between whatever is still in use; from shard
-to shard, there are more pieces. `Buffers` are large arrays that batches use one after the other.
+The C library and Arrow keep freed memory in fragments between what is still in use, and there would
+be more fragments after every shard. `Buffers` are large arrays that batches reuse.
 """
 
 import ctypes
@@ -20,16 +20,19 @@ from torch import Tensor
 
 
 def array_apart(shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Zeros in memory of their own, which the system has back as soon as the array is gone.
+    """Zeros in memory of their own, which goes back to the system as soon as the array is gone.
 
     For large arrays that are made in every shard.
+
+    Args:
+        shape: Of the array.
     """
     numbers = math.prod(shape)
     memory = mmap.mmap(-1, max(1, numbers) * np.dtype(np.float64).itemsize)
     return np.frombuffer(memory, np.float64, numbers).reshape(shape)
 
 
-# Numbers of glibc's malloc.h, and the most that they come to by themselves.
+# Options of glibc's malloc.h, and the largest values that glibc itself gives them.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _MOST_FROM_HEAP, _MOST_FREE = 32 << 20, 64 << 20
 _PLENTY = 1 << 30
@@ -37,10 +40,10 @@ _PLENTY = 1 << 30
 
 @contextmanager
 def keeping_freed_memory() -> Iterator[None]:
-    """While open, glibc keeps what is freed until it is told to give it back.
+    """While open, glibc keeps freed memory until it is told to give it back.
 
-    Every layer of a model needs tens of megabytes, and frees them. Left to itself, glibc has the
-    system take and give them again and again, which took a twentieth of an analysis and more.
+    Every layer of a model needs tens of megabytes, and frees them. By default glibc returns them to
+    the system and asks for them again each time, which took 5 % of an analysis and more.
     """
     _tell_glibc(_MMAP_THRESHOLD, _MOST_FROM_HEAP)
     _tell_glibc(_TRIM_THRESHOLD, _PLENTY)
@@ -56,9 +59,9 @@ def _tell_glibc(what: int, value: int) -> None:
 
 
 def give_back_free_memory() -> None:
-    """Give back what is held for later, by Arrow and by the C library, if that is glibc.
+    """Give memory that Arrow and glibc hold in reserve back to the system.
 
-    Threads that measured leave much behind, and what comes next would be added on top of that.
+    Threads that measured leave much of it, and the next step would need its own on top of that.
     """
     pa.default_memory_pool().release_unused()
     if platform.libc_ver()[0] == "glibc":
@@ -66,20 +69,25 @@ def give_back_free_memory() -> None:
 
 
 class Buffers:
-    """Memory by name. For one thread, and one batch at a time."""
+    """Reusable memory by name, for one thread and one batch at a time."""
 
     def __init__(self) -> None:
         self._held: dict[str, Tensor] = {}
 
-    def numbers(self, name: str, count: int, kind: torch.dtype) -> Float[Tensor, " number"]:
-        """So many numbers, whatever was left in them; more memory is taken only for more numbers.
+    def numbers(self, name: str, count: int, dtype: torch.dtype) -> Float[Tensor, " number"]:
+        """An array of `count` numbers, not set to anything.
 
-        Whoever asks for the same name next gets the same memory.
+        The next call with the same name gets the same memory, and more only if it needs more.
+
+        Args:
+            name: What the memory is for.
+            count: Number of numbers.
+            dtype: Of the numbers.
         """
-        needed = count * kind.itemsize
+        needed = count * dtype.itemsize
         if name not in self._held or len(self._held[name]) < needed:
-            # Let go first: both at once might be too much.
+            # Freed first: both at once might be too much.
             self._held.pop(name, None)
             doubles = -(-needed // torch.float64.itemsize)
             self._held[name] = torch.from_numpy(array_apart((doubles,))).view(torch.uint8)
-        return self._held[name][:needed].view(kind)
+        return self._held[name][:needed].view(dtype)

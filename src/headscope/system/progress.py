@@ -1,4 +1,4 @@
-"""Progress of anything that takes more than a few seconds, on standard error."""
+"""Progress of everything that takes more than a few seconds, shown on standard error."""
 
 from contextlib import ExitStack
 from types import TracebackType
@@ -19,7 +19,7 @@ from rich.text import Text
 
 
 class Progress:
-    """Told what is being done and how far it got. This one keeps quiet."""
+    """Receives what is being done and how far it has got. This one shows nothing."""
 
     def __enter__(self) -> "Progress":
         return self
@@ -30,26 +30,41 @@ class Progress:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Leave the screen as it was found."""
+        """Leave the screen as it was."""
 
     def stage(self, name: str, total: int | None = None, done: int = 0) -> None:
-        """Begin something with `total` steps, `done` of them done before."""
+        """Start a stage.
+
+        Args:
+            name: What is done, for people.
+            total: Number of steps, where that is known.
+            done: Number of steps that were done before.
+        """
 
     def advance(self, steps: int = 1) -> None:
-        """Some steps of the stage are done."""
+        """Report that some more steps of the stage are done."""
 
     def say(self, message: str, kind: str = "remark") -> None:
-        """Something happened that people should know of, though the run goes on."""
+        """Report something that people should know, though the run goes on.
+
+        Args:
+            message: For people.
+            kind: What kind of remark it is, for programs that read the log.
+        """
 
     def note(self, event: str, **facts: object) -> None:
-        """Something happened that only a log need know of."""
+        """Report something for the log alone.
+
+        Args:
+            event: What happened.
+            **facts: What else is written down.
+        """
 
 
 class ProgressBars(Progress):
-    """A bar for each stage on standard error, with rate and time left.
+    """A progress bar for each stage on standard error, with rate and time left.
 
-    Bars are for people who watch: where standard error is no terminal, only what is said is
-    written.
+    Bars are for people who watch: where standard error is not a terminal, only remarks are written.
     """
 
     def __init__(self) -> None:
@@ -80,7 +95,7 @@ class ProgressBars(Progress):
         self._bars.stop()
 
     def stage(self, name: str, total: int | None = None, done: int = 0) -> None:
-        """Begin a bar below the last one, which is left as it stands."""
+        """Start a bar below the last one, which stays as it is."""
         if self._task is not None:
             self._bars.stop_task(self._task)
         self._task = self._bars.add_task(name, total=total, completed=done)
@@ -91,20 +106,20 @@ class ProgressBars(Progress):
             self._bars.advance(self._task, steps)
 
     def say(self, message: str, kind: str = "remark") -> None:
-        """A line of its own, above the bars."""
+        """Write a line above the bars."""
         line = f"headscope: {' '.join(message.split())}"
         self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 class SeveralProgresses(Progress):
-    """Tells all of several what it is told. They are opened and closed with it."""
+    """Passes everything on to several others, which are opened and closed with it."""
 
-    def __init__(self, *told: Progress) -> None:
-        self._told = told
+    def __init__(self, *others: Progress) -> None:
+        self._others = others
         self._opened = ExitStack()
 
     def __enter__(self) -> "SeveralProgresses":
-        for progress in self._told:
+        for progress in self._others:
             self._opened.enter_context(progress)
         return self
 
@@ -117,28 +132,28 @@ class SeveralProgresses(Progress):
         self._opened.__exit__(kind, error, traceback)
 
     def stage(self, name: str, total: int | None = None, done: int = 0) -> None:
-        """Begin a stage everywhere."""
-        for progress in self._told:
+        """Start a stage in all of them."""
+        for progress in self._others:
             progress.stage(name, total, done)
 
     def advance(self, steps: int = 1) -> None:
-        """Go on everywhere."""
-        for progress in self._told:
+        """Advance all of them."""
+        for progress in self._others:
             progress.advance(steps)
 
     def say(self, message: str, kind: str = "remark") -> None:
-        """Say it everywhere."""
-        for progress in self._told:
+        """Pass a remark on to all of them."""
+        for progress in self._others:
             progress.say(message, kind)
 
     def note(self, event: str, **facts: object) -> None:
-        """Note it everywhere."""
-        for progress in self._told:
+        """Pass an event on to all of them."""
+        for progress in self._others:
             progress.note(event, **facts)
 
 
 class _Rate(ProgressColumn):
-    """Steps a second, measured over the last ones."""
+    """Recent steps per second."""
 
     def render(self, task: Task) -> Text:
         """The rate as text; a dash before there is one."""

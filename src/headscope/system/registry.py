@@ -1,8 +1,8 @@
-"""Registries: the things of one kind by name, in the order in which people are shown them.
+"""Registries: the things of one kind by name, in the order in which they are shown.
 
 Each kind of thing that headscope has several of (measures, readers, figures, claims, roles) has one
-registry. Whoever adds a thing writes one file and one line, and everything that lists that kind
-takes it from there. Code outside headscope adds to the same registries.
+registry. Adding a thing takes one file and one line; everything that lists that kind reads the
+registry. Code outside headscope can add to the same registries.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called by users."""
+        """What users call it."""
 
 
 Item = TypeVar("Item", bound=Named)
@@ -49,10 +49,10 @@ class Registry(Generic[Item]):
             self.add(item)
 
     def add(self, item: Item) -> Item:
-        """Add a thing, which is given back; a name that is taken is refused.
+        """Add a thing, and return it; a name that is taken is refused.
 
         Args:
-            item: It comes after those that are there.
+            item: It comes after those already in the registry.
         """
         if item.name in self._items:
             raise SettingsError(
@@ -62,12 +62,20 @@ class Registry(Generic[Item]):
         return item
 
     def remove(self, name: str) -> None:
-        """Take a thing out again."""
+        """Take a thing out.
+
+        Args:
+            name: Of the thing.
+        """
         del self._items[self[name].name]
 
     @contextmanager
     def including(self, item: Item) -> Iterator[Item]:
-        """Have a thing in the registry while open."""
+        """While open, a thing is in the registry.
+
+        Args:
+            item: The thing.
+        """
         self.add(item)
         try:
             yield item

@@ -1,7 +1,7 @@
-"""Independent work on threads of its own, each computing on one core.
+"""Independent work shared out among threads, each computing on one core.
 
-Measured on two cores, two forward passes side by side on a thread each take a tenth less time than
-one after the other on both: nobody waits for anybody inside a layer.
+On two cores, two forward passes at once with one thread each take 10 % less time than one after the
+other with two threads: no thread waits for another inside a layer.
 """
 
 import os
@@ -18,8 +18,8 @@ Result = TypeVar("Result")
 
 
 _threads: ThreadPoolExecutor | None = None
-"""Kept from call to call: what a thread needs to compute, such as memory of its own, is set up when
-it first does. There come to be as many as are ever at work at once."""
+"""Kept from call to call: what a thread needs, such as its own memory, is set up only once. There
+are as many as were ever at work at once."""
 
 _MOST_THREADS = 1024
 
@@ -27,10 +27,14 @@ _MOST_THREADS = 1024
 def in_threads(
     work: Callable[[Iterable[Item]], Result], shares: Sequence[Sequence[Item]]
 ) -> list[Result]:
-    """What `work` gives for each share of the items, in order; the first share is done right here.
+    """The results of `work` for each share of the items, in order.
 
-    Whatever goes wrong in a thread is raised here. Then, and when this thread is interrupted, the
-    others get no further item.
+    The first share is done in the calling thread. An error in any thread is raised here; then, and
+    when this thread is interrupted, the others get no further items.
+
+    Args:
+        work: Takes an iterable of items.
+        shares: The items of each thread.
     """
     if len(shares) == 1:
         return [work(shares[0])]
@@ -45,7 +49,7 @@ def in_threads(
 
     def on_one_core(share: Sequence[Item]) -> Result:
         try:
-            # Each thread has a number of threads, and a mode, of its own.
+            # torch keeps the number of threads, and the mode, per thread.
             with on_threads(1), torch.inference_mode(inference):
                 return work(until_stopped(share))
         except BaseException:
@@ -74,7 +78,7 @@ def _kept_threads() -> ThreadPoolExecutor:
 
 
 def _forget_threads() -> None:
-    """A process that was forked off has none of its parent's threads."""
+    """A forked process has none of its parent's threads."""
     global _threads
     _threads = None
 
@@ -85,7 +89,11 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def on_threads(threads: int) -> Iterator[None]:
-    """While open, this thread computes on so many threads."""
+    """While open, torch computes what this thread asks for on `threads` threads.
+
+    Args:
+        threads: Number of threads.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:

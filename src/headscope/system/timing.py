@@ -1,7 +1,7 @@
-"""Where the time of a run goes, stage by stage; noted only while somebody asks.
+"""Where the time of a run goes, stage by stage; recorded only while `stage_times` is open.
 
-A stage inside another is taken out of it, so that stages add up. Threads add their seconds: two
-threads that measure for a second have measured for two.
+The time of a stage inside another counts only for the inner one, so that stages add up. Threads add
+up too: two threads that measure for one second have measured for two.
 """
 
 import threading
@@ -29,7 +29,7 @@ class StageTimes:
 class _OfThread(threading.local):
     def __init__(self) -> None:
         self.inside: list[float] = []
-        """Seconds of the stages inside each open stage, the innermost last."""
+        """Seconds spent in inner stages, for each open stage; the innermost last."""
 
 
 _of_thread = _OfThread()
@@ -39,7 +39,7 @@ _collectors: list[StageTimes] = []
 
 @contextmanager
 def stage_times() -> Iterator[StageTimes]:
-    """The times of all stages of this process while open, of all its threads."""
+    """The times of all stages in all threads of this process, while open."""
     times = StageTimes()
     with _lock:
         _collectors.append(times)
@@ -52,16 +52,20 @@ def stage_times() -> Iterator[StageTimes]:
 
 @contextmanager
 def timed(stage: str) -> Iterator[None]:
-    """What is done while open belongs to `stage`."""
+    """While open, this thread's time counts for a stage.
+
+    Args:
+        stage: Its name.
+    """
     if not _collectors:
         yield
         return
-    begun = time.perf_counter()
+    started = time.perf_counter()
     _of_thread.inside.append(0.0)
     try:
         yield
     finally:
-        taken = time.perf_counter() - begun
+        taken = time.perf_counter() - started
         own = taken - _of_thread.inside.pop()
         if _of_thread.inside:
             _of_thread.inside[-1] += taken

@@ -1,4 +1,4 @@
-"""Corpora: whatever people keep texts in, as a stream of documents."""
+"""Corpora: files, folders, standard input or hub datasets, as a stream of documents."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -27,16 +27,16 @@ def read_corpus(
     - `"-"`: standard input, one plain text;
     - a file that ends in one of `headscope.text.readers.file_endings()`, also gzipped (.gz);
     - a folder: all such files in it and below, in the order of their paths; others, and hidden
-      ones, are passed over;
+      ones, are skipped;
     - `"hf:NAME[/CONFIG][:SPLIT]"`: a hub dataset, streamed (needs the extra `datasets`).
 
-    Documents without text are passed over. A source that is missing is refused at once, damage
-    inside a file when the reading gets there.
+    Documents without text are skipped. A source that is missing is refused at once, a damaged file
+    when reading gets to the damage.
 
     Args:
         sources: In the order in which they are read.
         columns: Which columns of tables hold text, id and label; in CoNLL-U, `label` names the
-            comment that holds the label. Text in `text` and nothing else, if None.
+            comment that holds the label. If None, text is in `text`, and there is nothing else.
 
     Raises:
         CorpusError: with what is wrong, where, and what to do.
@@ -61,7 +61,7 @@ def _with_text(readers: list[Documents], sources: Sequence[str | Path]) -> Itera
 
 
 def _readers(source: str | Path, columns: Columns) -> list[Documents]:
-    """What reads a source, file by file."""
+    """The readers of a source, one per file."""
     if source == "demo":
         return [read_demo]
     if source == "-":
@@ -79,7 +79,7 @@ def _readers(source: str | Path, columns: Columns) -> list[Documents]:
     file = SourceFile(path, path.name)
     if reader_of(file.kind) is None:
         raise CorpusError(
-            f"{path} is of no known kind; files must end in one of {', '.join(file_endings())} "
+            f"{path} is of no known format; files must end in one of {', '.join(file_endings())} "
             "(each also with .gz)"
         )
     return [_file_reader(file, columns)]
@@ -104,5 +104,5 @@ def _files_below(folder: Path) -> list[SourceFile]:
 
 def _file_reader(file: SourceFile, columns: Columns) -> Documents:
     reader = reader_of(file.kind)
-    assert reader is not None, "files of unknown kinds were refused"
+    assert reader is not None, "files of unknown formats were refused"
     return lambda: reader.read(file, columns)

@@ -1,13 +1,10 @@
 """A document: one text of a corpus, with whatever its corpus knows about it.
 
-Beside it what a tokenizer makes of its text (`Encoding`), and the hash that identifies a corpus.
+Beside it the hash that identifies a corpus.
 """
 
 import hashlib
 from dataclasses import dataclass
-
-import numpy as np
-from jaxtyping import Int32
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +34,14 @@ class Document:
     """The domain or class that the corpus puts the text in (news, email, ...)."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Encoding:
-    """The tokens of a text, without the special tokens that stand around it."""
-
-    token_ids: Int32[np.ndarray, " token"]
-    starts: Int32[np.ndarray, " token"]
-    """First character of each token."""
-    ends: Int32[np.ndarray, " token"]
-    """The character behind each token; equal to its start when it has no characters of its own."""
-
-
 class CorpusHasher:
-    """Documents in, in order; one SHA-256 over all that analysis can see of them out."""
+    """The SHA-256 of a corpus: documents are added in order, with all that can change a result."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
 
     def update(self, document: Document) -> None:
-        """Take in the next document: id, label, text, gold sentences and gold words."""
+        """Add the next document: id, label, text, gold sentences and gold words."""
         for field in (document.id, document.label, document.text):
             self._add(field)
         self._add(repr(document.sentences))
@@ -71,7 +57,7 @@ class CorpusHasher:
         return self._hash.hexdigest()
 
     def _add(self, field: str | None) -> None:
-        # Each field is led by its length: no two different corpora give the same bytes.
+        # Each field follows its length: no two different corpora give the same bytes.
         data = b"" if field is None else field.encode("utf-8")
         length = -1 if field is None else len(data)
         self._hash.update(length.to_bytes(8, "little", signed=True))

@@ -1,4 +1,4 @@
-"""Token kinds: what sort of word a token is part of, by gold tags or by a word list."""
+"""Token kinds: what kind of word a token is part of, by gold tags or by a word list."""
 
 from enum import IntEnum
 
@@ -7,23 +7,23 @@ SEPARATOR_CHARACTERS = frozenset(".!?。！？．｡")  # noqa: RUF001  full-wid
 
 
 def is_separator(surface: str) -> bool:
-    """True when a token consists of sentence-ending characters alone ("." "?!" "..." "。").
+    """True when a token consists only of sentence-ending characters ("." "?!" "..." "。").
 
-    It looks at the token, not at its role: the points of "U.S." count when the tokenizer makes
-    them tokens of their own. Special tokens such as [SEP] are no separators.
+    It looks at the token, not at its role: the full stops of "U.S." count if the tokenizer makes
+    them tokens of their own. Special tokens such as [SEP] are not separators.
     """
     return bool(surface) and SEPARATOR_CHARACTERS.issuperset(surface)
 
 
 class TokenKind(IntEnum):
-    """The sort of a token. The numbers are written to disk: never renumber them."""
+    """The kind of a token. The numbers are written to disk: never renumber them."""
 
     SPECIAL = 0
-    """Put there for the model: [CLS], [SEP], <s>, ..."""
+    """Added for the model: [CLS], [SEP], <s>, ..."""
     SEPARATOR = 1
     """Ends a sentence: . ! ? and their full-width forms."""
     PUNCTUATION = 2
-    """Any other punctuation mark or symbol, and blank space that is a token of its own."""
+    """Any other punctuation mark or symbol, and white space that is a token of its own."""
     FUNCTION = 3
     """Part of a function word: the, of, and, is, ..."""
     CONTENT = 4
@@ -35,7 +35,7 @@ class TokenKind(IntEnum):
 
 
 def kind_of_tagged_word(word: str, upos: str | None) -> TokenKind:
-    """The kind that a gold part of speech gives; without one, or with X, the look of the word."""
+    """The kind by the gold part of speech; by the look of the word if there is none, or X."""
     kind = _KIND_OF_UPOS.get(upos or "")
     return kind_of_word(word, starts_sentence=True) if kind is None else kind
 
@@ -44,7 +44,7 @@ def kind_of_word(word: str, *, starts_sentence: bool) -> TokenKind:
     """The kind of an English word by its look.
 
     It misleads where the look does: a capitalised word that does not start its sentence counts as
-    a name (so every German noun would), and function words are those of English alone.
+    a name (as every German noun would), and only English function words are known.
     """
     if not any(character.isalnum() for character in word):
         return TokenKind.PUNCTUATION
@@ -75,7 +75,7 @@ _KIND_OF_UPOS = {
     "PRON": TokenKind.FUNCTION,
     "SCONJ": TokenKind.FUNCTION,
 }
-"""The universal parts of speech; X (other) is left to the look of the word."""
+"""The universal parts of speech; X (other) is decided by the look of the word."""
 
 _FUNCTION_WORDS_BY_CLASS = {
     "determiners and quantifiers": """

@@ -21,7 +21,7 @@ def sentence_spans(document: Document) -> list[tuple[int, int]]:
 
 
 def split_sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Sentence spans that cover the text without gaps; space behind a sentence belongs to it.
+    """Sentence spans that cover the text without gaps; white space after a sentence belongs to it.
 
     Found by nupunkt, an implementation of Punkt (Kiss and Strunk 2006) with an English model. A
     blank line always ends a sentence, so headings without a full stop stay apart from what follows.
@@ -39,5 +39,5 @@ def _split_paragraph(text: str, start: int, end: int) -> Iterator[tuple[int, int
         return
     # Only the starts are taken: with the next start as the end, the spans cover the paragraph.
     starts = [0, *(span[0] for span in nupunkt.sent_spans(paragraph)[1:])]
-    for first, behind in zip(starts, [*starts[1:], len(paragraph)], strict=True):
-        yield start + first, start + behind
+    for first, after in zip(starts, [*starts[1:], len(paragraph)], strict=True):
+        yield start + first, start + after

@@ -1,7 +1,7 @@
-"""Windows: the stretches of consecutive tokens that are analysed, one at a time.
+"""Windows: the stretches of consecutive tokens that are measured, one at a time.
 
-A window lies in one document. Around its tokens stand the special tokens that the model expects
-around a text of its own, so that the model sees a window as it would see a short text.
+A window lies in one document. Special tokens are put around it as the model expects them around a
+text, so that the model sees a window as it would see a short text.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,9 +13,10 @@ import numpy as np
 from jaxtyping import Bool, Int32
 
 from headscope.errors import SettingsError
-from headscope.text.document import Document, Encoding
+from headscope.text.annotations import annotate_tokens
+from headscope.text.document import Document
+from headscope.text.encoding import Encoding
 from headscope.text.kinds import TokenKind
-from headscope.text.marks import mark_tokens
 
 
 @runtime_checkable
@@ -24,19 +25,19 @@ class WindowTokenizer(Protocol):
 
     @property
     def prefix_ids(self) -> tuple[int, ...]:
-        """The special tokens in front of a text."""
+        """The special tokens before a text."""
 
     @property
     def suffix_ids(self) -> tuple[int, ...]:
-        """The special tokens behind a text."""
+        """The special tokens after a text."""
 
     @property
     def special_names(self) -> dict[int, str]:
-        """The names of all special tokens by id ([CLS], <s>, ...), the unknown token left out."""
+        """The names of all special tokens by id ([CLS], <s>, ...), without the unknown token."""
 
     @property
     def max_tokens(self) -> int | None:
-        """The most tokens the model takes at once, special tokens included; None is no limit."""
+        """The maximum number of tokens, special tokens included; None is no limit."""
 
     def encode(self, text: str) -> Encoding:
         """The tokens of a text, in order, without special tokens around it."""
@@ -44,7 +45,7 @@ class WindowTokenizer(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Window:
-    """Consecutive tokens of one document, with the marks that measures ask for.
+    """Consecutive tokens of one document, with the annotations that measures need.
 
     All arrays have one entry per token, special tokens included.
     """
@@ -60,7 +61,7 @@ class Window:
     starts: Int32[np.ndarray, " token"]
     """First character in the document, -1 for special tokens."""
     ends: Int32[np.ndarray, " token"]
-    """The character behind the token in the document, -1 for special tokens."""
+    """The character after the token in the document, -1 for special tokens."""
     sentence_ids: Int32[np.ndarray, " token"]
     """The sentence in which the token starts, from 0 in each window; -1 for special tokens."""
     word_ids: Int32[np.ndarray, " token"]
@@ -99,8 +100,8 @@ def cut_windows(
 ) -> Iterator[Window]:
     """The windows of one document, in order, without overlap.
 
-    Each has `window_tokens` tokens, the special tokens around it included; the last may be shorter,
-    and is left out when it has fewer than `min_tokens` tokens of the text.
+    Each has `window_tokens` tokens, including the special tokens around it. The last may be
+    shorter, and is left out if it has fewer than `min_tokens` tokens without them.
     """
     check_window_settings(tokenizer, window_tokens=window_tokens, min_tokens=min_tokens)
     names = tokenizer.special_names
@@ -111,29 +112,29 @@ def cut_windows(
     n_prefix, n_suffix = len(prefix_ids), len(suffix_ids)
 
     def between(body: Int32[np.ndarray, " body"], filler: int) -> Int32[np.ndarray, " token"]:
-        """The marks of the text's tokens, with `filler` where the special tokens stand."""
+        """Values of the body's tokens, with `filler` for the special tokens around them."""
         window = np.full(n_prefix + len(body) + n_suffix, filler, dtype=np.int32)
         window[n_prefix : n_prefix + len(body)] = body
         return window
 
-    marked = mark_tokens(document, tokenizer.encode(document.text), names)
+    annotated = annotate_tokens(document, tokenizer.encode(document.text), names)
     body_tokens = window_tokens - n_prefix - n_suffix
-    for first in range(0, len(marked.token_ids), body_tokens):
+    for first in range(0, len(annotated.token_ids), body_tokens):
         body = slice(first, first + body_tokens)
-        if len(marked.token_ids[body]) < min_tokens:
+        if len(annotated.token_ids[body]) < min_tokens:
             return
         yield Window(
             document=document.id,
             label=document.label,
-            tokens=prefix_names + tuple(marked.surfaces(body)) + suffix_names,
-            token_ids=np.concatenate([prefix_ids, marked.token_ids[body], suffix_ids]),
-            starts=between(marked.starts[body], -1),
-            ends=between(marked.ends[body], -1),
-            sentence_ids=between(_renumbered(marked.sentence_ids[body]), -1),
-            word_ids=between(_renumbered(marked.word_ids[body]), -1),
-            form_ids=between(_renumbered(marked.form_ids[body]), -1),
-            lemma_ids=between(_renumbered(marked.lemma_ids[body]), -1),
-            kinds=between(marked.kinds[body], TokenKind.SPECIAL),
+            tokens=prefix_names + tuple(annotated.surfaces(body)) + suffix_names,
+            token_ids=np.concatenate([prefix_ids, annotated.token_ids[body], suffix_ids]),
+            starts=between(annotated.starts[body], -1),
+            ends=between(annotated.ends[body], -1),
+            sentence_ids=between(_renumbered(annotated.sentence_ids[body]), -1),
+            word_ids=between(_renumbered(annotated.word_ids[body]), -1),
+            form_ids=between(_renumbered(annotated.form_ids[body]), -1),
+            lemma_ids=between(_renumbered(annotated.lemma_ids[body]), -1),
+            kinds=between(annotated.kinds[body], TokenKind.SPECIAL),
         )
 
 
@@ -148,12 +149,12 @@ def iter_windows(
 ) -> Iterator[Window]:
     """The windows of many documents, in order, at most `limit` of them.
 
-    `on_document` is called with each document before it is cut; documents behind the limit are
+    `on_document` is called with each document before it is cut; documents after the limit are
     never read.
     """
     check_window_settings(tokenizer, window_tokens=window_tokens, min_tokens=min_tokens)
     if limit is not None and limit < 1:
-        raise SettingsError(f"cannot analyse {limit} texts; ask for at least 1")
+        raise SettingsError(f"cannot analyse {limit} windows; ask for at least 1")
 
     def unlimited() -> Iterator[Window]:
         for document in documents:
@@ -169,7 +170,7 @@ def iter_windows(
 def check_window_settings(
     tokenizer: WindowTokenizer, *, window_tokens: int, min_tokens: int
 ) -> None:
-    """Refuse sizes that mean nothing, or that the model cannot take.
+    """Refuse sizes that make no sense, or that the model cannot take.
 
     Raises:
         SettingsError: with the sizes that are possible.
@@ -187,7 +188,7 @@ def check_window_settings(
         )
     if not 2 <= min_tokens <= window_tokens - n_special:
         raise SettingsError(
-            f"the shortest text cannot have {min_tokens} tokens: with windows of {window_tokens} "
+            f"the shortest window cannot have {min_tokens} tokens: with windows of {window_tokens} "
             f"choose between 2 and {window_tokens - n_special}"
         )
 

@@ -20,7 +20,7 @@ class DocumentWords:
     starts: Int32[np.ndarray, " word"]
     ends: Int32[np.ndarray, " word"]
     form_ids: Int32[np.ndarray, " word"]
-    """By what is written, lower-cased."""
+    """By spelling, lower-cased."""
     lemma_ids: Int32[np.ndarray, " word"]
     """-1 where the corpus gives no lemma."""
     kinds: Int32[np.ndarray, " word"]
@@ -54,10 +54,10 @@ def _gold_words(text: str, words: tuple[Word, ...]) -> DocumentWords:
 
 
 def _plain_words(text: str, sentence_starts: Int32[np.ndarray, " s"]) -> DocumentWords:
-    pieces = _word_pattern().findall(text)  # words and the space between them: together the text
+    pieces = _word_pattern().findall(text)  # words and the white space between them cover the text
     lengths = np.fromiter(map(len, pieces), dtype=np.int32, count=len(pieces))
     piece_ends = np.cumsum(lengths, dtype=np.int32)
-    # Everything that depends on the spelling alone is worked out once for each spelling.
+    # What depends only on the spelling is computed once for each spelling.
     spellings = {spelling: i for i, spelling in enumerate(dict.fromkeys(pieces))}
     spelling_of = np.fromiter(map(spellings.__getitem__, pieces), np.int32, count=len(pieces))
     is_word = np.array([not spelling.isspace() for spelling in spellings], dtype=bool)[spelling_of]
@@ -70,7 +70,7 @@ def _plain_words(text: str, sentence_starts: Int32[np.ndarray, " s"]) -> Documen
     kind_first = [kind_of_word(spelling, starts_sentence=True) for spelling in spellings]
     wordlike = np.array([spelling[0].isalnum() for spelling in spellings], dtype=bool)
 
-    # The first word of a sentence is the first that is no punctuation: quotes may come before it.
+    # The first word of a sentence is the first that is not punctuation: quotes may come before it.
     lettered = np.flatnonzero(wordlike[spelling_of])
     sentence_of = np.searchsorted(sentence_starts, starts[lettered], side="right")
     first = np.zeros(len(starts), dtype=bool)
@@ -91,7 +91,7 @@ def _plain_words(text: str, sentence_starts: Int32[np.ndarray, " s"]) -> Documen
 
 @cache
 def _word_pattern() -> re.Pattern[str]:
-    r"""Words, numbers, single ideographs, single marks, and the space between them: the whole text.
+    r"""Words, numbers, single ideographs, single signs, and the white space between them.
 
     `\w` is not enough: it leaves out combining marks, without which Hindi or vowelled Hebrew falls
     into pieces, and joins the ideographs of a whole clause. So the class of letters is spelled out
@@ -121,4 +121,4 @@ def _ranges(belongs: Callable[[str], bool]) -> str:
     """The characters of the basic plane that belong, as the inside of a [...] in a pattern."""
     members = np.array([belongs(chr(code)) for code in range(0x10000)], dtype=np.int8)
     edges = np.flatnonzero(np.diff(members, prepend=0, append=0)).reshape(-1, 2).tolist()
-    return "".join(f"\\u{first:04x}-\\u{behind - 1:04x}" for first, behind in edges)
+    return "".join(f"\\u{first:04x}-\\u{after - 1:04x}" for first, after in edges)

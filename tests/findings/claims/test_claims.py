@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.findings.claims import CLAIMS
-from headscope.findings.claims.judge import judge
+from headscope.findings.claims import CLAIMS, judge
 from headscope.findings.claims.sanity import sanity_signs
 from tests.findings.claims.simulated import BLIND, HEADS, LAYERS, resampled, simulated_evidence
 from tests.findings.claims.simulated import simulated_table as table
@@ -96,15 +95,15 @@ def test_without_an_untrained_model_claims_that_need_it_say_so():
     assert answers["range"].status != "cannot answer"
 
 
-def test_too_few_texts_answer_nothing():
+def test_too_few_windows_answer_nothing():
     few = resampled(table(np.random.default_rng(0), documents=5, windows=2), seed=0)
     evidence = replace(simulated_evidence(seed=2), run=few)
     for verdict in judge(evidence):
         assert verdict.status == "cannot answer"
-        assert "10 texts" in verdict.summary
+        assert "10 windows" in verdict.summary
 
 
-@pytest.mark.parametrize("rate", [0, 1], ids=["no sentences", "one sentence a text"])
+@pytest.mark.parametrize("rate", [0, 1], ids=["no sentences", "one sentence a window"])
 def test_a_corpus_without_sentences_cannot_say_anything_about_them(rate):
     evidence = simulated_evidence(seed=3)
     sums = evidence.run.sums

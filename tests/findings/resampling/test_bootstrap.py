@@ -16,7 +16,7 @@ SIMULATIONS = 300
 def simulated_table(
     rng: np.random.Generator, documents: int, windows: int, mean: float, heads: int = 1
 ) -> WindowTable:
-    """Texts whose distances vary between documents more than within them."""
+    """Windows whose distances vary between documents more than within them."""
     document = np.repeat(np.arange(documents), windows)
     shape = (len(document), 1, heads)
     level = rng.normal(0, 2, documents)[document][:, None, None]
@@ -44,7 +44,7 @@ def test_resampling_texts_instead_of_documents_would_not_cover():
     covered = 0
     for number in range(100):
         table = simulated_table(rng, documents=40, windows=5, mean=30)
-        lone = WindowTable(table.columns, np.arange(table.texts), table.layers)
+        lone = WindowTable(table.columns, np.arange(table.windows), table.layers)
         samples = resample_run(lone, seed=number, resamples=200).pooled(MEAN_DISTANCE)
         found = interval_of(samples)
         covered += found.low <= 30 <= found.high
@@ -107,13 +107,13 @@ def test_windows_of_a_document_are_drawn_together():
         assert (weights[:, 3] == weights[:, 4]).all()
 
 
-def test_one_document_falls_back_to_its_texts():
+def test_one_document_falls_back_to_its_windows():
     weights = next(iter(document_weights(np.zeros(10, dtype=int), seed=0, resamples=50)))
     assert (weights.sum(1) == 10).all()
     assert len(np.unique(weights)) > 1
 
 
-def test_sums_are_those_of_the_drawn_texts():
+def test_sums_are_those_of_the_drawn_windows():
     rng = np.random.default_rng(6)
     values, document = rng.random((6, 2)), np.array([0, 1, 1, 2, 3, 3])
     weights = np.concatenate(list(document_weights(document, seed=9, resamples=20)))

@@ -29,7 +29,7 @@ def fresh(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("minimal", [True, False])
-@pytest.mark.parametrize("tiled", [False, True], ids=["texts", "tiles"])
+@pytest.mark.parametrize("tiled", [False, True], ids=["windows", "tiles"])
 def test_a_run_hands_over_the_types_that_are_compiled_ahead(minimal, tiled, monkeypatch):
     def caught(*arguments):
         raise Called(arguments)
@@ -71,7 +71,7 @@ def test_what_is_compiled_is_not_compiled_again(fresh):
     subprocess.run(command, check=True, env={**os.environ, "XDG_CACHE_HOME": str(fresh)})
     kept = list(fresh.rglob("count_pairs.count_rows-*.nbc"))
     assert len(kept) == 1
-    for part in (Part.TEXTS, Part.TILES):
+    for part in (Part.WINDOWS, Part.TILES):
         compile_ahead.mark_as_compiled(part)
     compile_ahead.compile_ahead(window_tokens=4096)
     assert not compile_ahead.is_compiling()
@@ -81,7 +81,7 @@ def test_what_is_compiled_is_not_compiled_again(fresh):
 def test_tiles_are_compiled_for_long_windows_alone(fresh, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/true")
     compile_ahead.compile_ahead(window_tokens=128)
-    assert set(compile_ahead._running) == {Part.COUNTS, Part.TEXTS}
+    assert set(compile_ahead._running) == {Part.COUNTS, Part.WINDOWS}
     compile_ahead.compile_ahead(window_tokens=512)
     assert set(compile_ahead._running) == set(Part)
     compile_ahead.wait_until_compiled()

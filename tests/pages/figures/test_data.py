@@ -9,7 +9,7 @@ from matplotlib.collections import PolyCollection
 from headscope.findings.depth import three_depths
 from headscope.pages.figures.aligned import without_distance
 from headscope.pages.figures.distances import in_bins, octave_bins
-from headscope.pages.figures.same_sentence import shuffled_band
+from headscope.pages.figures.same_sentence import permuted_band
 from headscope.text.kinds import TokenKind
 
 
@@ -139,8 +139,8 @@ def test_same_sentence_lines_are_those_of_the_tables(drawn, small_run):
     )
 
 
-def test_the_band_of_shuffled_sentences_holds_most_of_their_differences(results):
-    low, high = shuffled_band(results)
+def test_the_band_of_permuted_sentences_holds_most_of_their_differences(results):
+    low, high = permuted_band(results)
     pairs = results["total_pairs"].sum("head").to_numpy()
     expected = results["total_same_sentence_expected"].sum("head").to_numpy()
     permuted = results["same_sentence_permuted"].sum("head").to_numpy()

@@ -18,7 +18,7 @@ def test_every_figure_names_model_corpus_and_sample(name, drawn):
     words = " ".join(text.get_text() for text in drawn[name].findobj(Text))
     assert "demo, encoder" in words
     assert "· demo ·" in words
-    assert "24 texts of up to 64 tokens" in words
+    assert "24 windows of up to 64 tokens" in words
 
 
 @pytest.mark.parametrize("name", FIGURES.names)
@@ -55,7 +55,7 @@ def test_no_words_leave_the_page(name, drawn):
 def test_equal_results_give_equal_svg_with_text_as_text(name, few):
     one, other = (figure_bytes(draw_figure(name, few), "svg") for _ in range(2))
     assert one == other
-    assert b"24 texts of up to 64 tokens" in one
+    assert b"24 windows of up to 64 tokens" in one
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_an_unknown_name_is_refused_with_the_names_there_are(findings):
 
 def test_a_figure_without_anything_to_show_says_so(findings):
     results = findings.results.assign(aligned_count=0 * findings.results["aligned_count"])
-    with pytest.raises(NothingToDraw, match="no text has a boundary"):
+    with pytest.raises(NothingToDraw, match="no window has a boundary"):
         draw_figure("aligned", replace(findings, results=results))
     with pytest.raises(NothingToDraw, match="roles of the heads are not known"):
         draw_figure("roles", replace(findings, roles=None))

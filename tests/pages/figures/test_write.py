@@ -59,8 +59,8 @@ def test_mistakes_write_nothing(small_run, tmp_path, options, message):
 def test_the_command_lists_what_it_wrote_and_needs_no_torch(small_run, tmp_path):
     script = (
         "import sys; sys.argv = ['headscope', 'figures', *sys.argv[1:]]\n"
-        "from headscope.cli.app import app\n"
-        "app(sys.argv[1:], standalone_mode=False)\n"
+        "from headscope.cli.app import build_app\n"
+        "build_app()(sys.argv[1:], standalone_mode=False)\n"
         "assert 'torch' not in sys.modules"
     )
     done = subprocess.run(

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.findings.summary import finding_columns, finding_rows
+from headscope.findings.findings_table import finding_columns, finding_rows
 from headscope.run import Run, open_run
 from tests.browser import open_page
 from tests.faults.seed_files import KEPT
@@ -78,7 +78,7 @@ def test_verdicts_lead_to_their_figures(opened, demo_run):
     for link in opened.page.locator(".verdicts a, nav a").all():
         target = link.get_attribute("href").removeprefix("#")
         assert opened.page.locator(f'[id="{target}"]').count() == 1, target
-    assert opened.page.locator(".verdicts li").count() == 1, "12 texts are too few, said once"
+    assert opened.page.locator(".verdicts li").count() == 1, "12 windows are too few, said once"
 
 
 def test_the_focal_tokens_of_a_head_are_those_of_its_rows(opened, demo_run):
@@ -97,14 +97,14 @@ def test_the_focal_tokens_of_a_head_are_those_of_its_rows(opened, demo_run):
             assert float(share) == pytest.approx(100 * counts[token] / len(mine), rel=0.01)
 
 
-def test_example_texts_show_the_pairs_that_were_counted(opened, demo_run):
+def test_example_windows_show_the_pairs_that_were_counted(opened, demo_run):
     rows = demo_run.rows().to_table().to_pandas().set_index(["text", "layer", "head"])
     for layer, head in [(1, 1), (4, 5)]:
         open_head(opened, layer, head)
         for place, text in enumerate(np.linspace(0, 11, 4).round().astype(int)):
             opened.page.select_option(".head-profile select", str(place))
             pairs = int(rows.loc[(text, layer, head), "pairs"])
-            opened.page.wait_for_selector(f"text={pairs} pairs in a text")
+            opened.page.wait_for_selector(f"text={pairs} pairs in a window")
             tokens = demo_run.windows().take([int(text)], columns=["tokens"]).to_pylist()
             assert opened.page.locator(".tokens .token").count() == len(tokens[0]["tokens"])
 
@@ -155,7 +155,7 @@ def test_hostile_names_are_shown_and_do_not_run_and_examples_may_be_absent(
     opened = open_page(browser, f"{path.as_uri()}#head=encoder.1.1")
     assert opened.page.inner_text("h1 bdi") == "<script>alert(1)</script>⟨U+202E⟩"
     assert "<img src=x onerror=alert(2)>" in opened.page.inner_text("header")
-    opened.page.wait_for_selector("text=This run keeps no example texts.")
+    opened.page.wait_for_selector("text=This run has no example windows.")
     assert (opened.dialogs, opened.complaints) == ([], [])
     opened.page.close()
 

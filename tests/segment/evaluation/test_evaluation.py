@@ -7,19 +7,23 @@ import pytest
 
 from headscope.errors import CorpusError
 from headscope.segment.evaluation.baselines import (
-    even_places,
+    even_starts,
     punctuation_split,
-    random_places,
+    random_starts,
     visible_starts,
     word_boundaries,
 )
 from headscope.segment.evaluation.c99 import c99
+from headscope.segment.evaluation.evaluate_sentences import (
+    CONDITIONS,
+    evaluate_sentences,
+    gold_text,
+)
+from headscope.segment.evaluation.evaluate_topics import concatenate_passages, evaluate_topics
 from headscope.segment.evaluation.peers import installed_peers
-from headscope.segment.evaluation.sentences import CONDITIONS, evaluate_sentences, gold_text
-from headscope.segment.evaluation.topics import concatenate_passages, evaluate_topics
 from headscope.segment.segmenter import Segmenter
 from headscope.text.document import Document
-from tests.segment.topics.test_topics import COOKING, FOOTBALL, SPACE
+from tests.segment.topics.test_find_topics import COOKING, FOOTBALL, SPACE
 
 TEXT = "It rained.\n\nWe stayed at home. Nobody called! Why?"
 GOLD = Document("a", TEXT, ((0, 10), (12, 30), (31, 45), (46, 50)))
@@ -51,9 +55,9 @@ def test_every_peer_finds_plain_sentences_and_loses_nothing(name):
 
 def test_baselines_by_hand():
     assert punctuation_split("One. Two!  Three") == ["One. ", "Two!  ", "Three"]
-    assert even_places(9, 3) == [3, 6]
-    assert even_places(2, 9) == [1]
-    places = random_places(50, 6, np.random.default_rng(0))
+    assert even_starts(9, 3) == [3, 6]
+    assert even_starts(2, 9) == [1]
+    places = random_starts(50, 6, np.random.default_rng(0))
     assert len(set(places)) == 5
     assert all(0 < place < 50 for place in places)
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from headscope.segment.reading.read_heads import keep_all, read_heads, read_sites
+from headscope.segment.reading.read_heads import identity_maps, read_heads, read_sites
 from headscope.segment.reading.window_batches import overlap_windows, text_tokenizer
-from headscope.segment.topics.likeness import sentence_vectors
+from headscope.segment.topics.sentence_similarity import sentence_vectors
 
 TEXTS = ["A short one.", "", "The river rose all night, and nobody slept. " * 60, "Why not?"]
 
@@ -21,10 +21,10 @@ def two_threads():
 def test_two_threads_read_what_one_reads_alone(demo_model, two_threads):
     sites = read_sites(demo_model, (1, 4))
     encodings = [text_tokenizer(demo_model).encode(text) for text in TEXTS]
-    together = read_heads(demo_model, encodings, sites, keep_all(sites))
+    together = read_heads(demo_model, encodings, sites, identity_maps(sites))
     torch.set_num_threads(1)
     for reading, encoding in zip(together, encodings, strict=True):
-        (alone,) = read_heads(demo_model, [encoding], sites, keep_all(sites))
+        (alone,) = read_heads(demo_model, [encoding], sites, identity_maps(sites))
         torch.testing.assert_close(reading.columns, alone.columns, atol=1e-4, rtol=0)
         torch.testing.assert_close(reading.signals, alone.signals, atol=1e-4, rtol=0)
 
@@ -36,12 +36,10 @@ def test_a_sentence_vector_is_the_mean_of_the_last_hidden_states(demo_model, two
         ids = tokenizer.encode(text).token_ids.tolist()
         kept = [torch.zeros(1, len(vector))] if not ids else []
         for window in overlap_windows(0, len(ids), size=126, margin=12):
-            body = ids[window.first : window.behind]
+            body = ids[window.start : window.end]
             whole = torch.tensor([[*tokenizer.prefix_ids, *body, *tokenizer.suffix_ids]])
             with torch.inference_mode():
                 states = demo_model.model(input_ids=whole).last_hidden_state[0, 1:-1]
-            kept.append(
-                states[window.kept_first - window.first : window.kept_behind - window.first]
-            )
+            kept.append(states[window.kept_start - window.start : window.kept_end - window.start])
         expected = torch.cat(kept).double().mean(0)
         torch.testing.assert_close(torch.from_numpy(vector), expected, atol=1e-5, rtol=0)

@@ -6,27 +6,27 @@ import torch
 
 from headscope.errors import ModelError
 from headscope.segment.reading.window_batches import text_tokenizer
-from headscope.segment.topics.gaps import (
+from headscope.segment.topics.find_topics import TopicSettings, find_topics
+from headscope.segment.topics.gap_features import (
     CHANNELS,
     NUMBERS,
     PAIRS,
     REACH,
-    backwards,
-    see_gaps,
-    similarities,
-    usual_similarities,
+    channel_statistics,
+    gap_features,
+    reverse_gaps,
+    similarity_channels,
 )
-from headscope.segment.topics.likeness import sentence_vectors, word_overlap
+from headscope.segment.topics.sentence_similarity import sentence_vectors, word_overlap
 from headscope.segment.topics.topic_net import (
     TopicNet,
     TopicNetFacts,
     load_topic_net,
     topic_net_for,
 )
-from headscope.segment.topics.topics import TopicSettings, find_topics
-from headscope.segment.training.fit_net import TrainingSettings
+from headscope.segment.training.fit_boundary_net import TrainingSettings
 from headscope.segment.training.fit_topic_net import TopicExample, fit_topic_net
-from tests.segment.topics.test_topics import COOKING, FOOTBALL, SPACE, planted
+from tests.segment.topics.test_find_topics import COOKING, FOOTBALL, SPACE, planted
 
 FACTS = TopicNetFacts("planted", "0" * 64, "planted topics", hidden=16, depth=2)
 
@@ -44,7 +44,8 @@ def example(seed):
     topic = np.repeat(np.arange(4), lengths)
     overlap = (topic[:, None] == topic) * rng.random((len(topic), len(topic)))
     return TopicExample(
-        similarities(vectors, (overlap + overlap.T) / 2), tuple(np.cumsum(lengths)[:-1].tolist())
+        similarity_channels(vectors, (overlap + overlap.T) / 2),
+        tuple(np.cumsum(lengths)[:-1].tolist()),
     )
 
 
@@ -52,7 +53,7 @@ def example(seed):
 def test_a_gap_shows_all_pairs_around_it_in_units_of_what_is_usual(n):
     alike = random_text(n)
     usual, scale = torch.tensor([0.1, 0.2, 0.3]), torch.tensor([1.0, 2.0, 4.0])
-    seen = see_gaps(alike, usual, scale)
+    seen = gap_features(alike, usual, scale)
     assert seen.shape == (n - 1, NUMBERS)
     for gap in range(1, n):
         around = [
@@ -78,9 +79,9 @@ def test_a_gap_shows_all_pairs_around_it_in_units_of_what_is_usual(n):
 
 def test_a_text_backwards_is_what_is_seen_of_its_sentences_in_that_order():
     alike = random_text(21)
-    usual, scale = usual_similarities([alike])
-    turned = see_gaps([matrix[::-1, ::-1] for matrix in alike], usual, scale)
-    torch.testing.assert_close(backwards(see_gaps(alike, usual, scale)), turned)
+    usual, scale = channel_statistics([alike])
+    turned = gap_features([matrix[::-1, ::-1] for matrix in alike], usual, scale)
+    torch.testing.assert_close(reverse_gaps(gap_features(alike, usual, scale)), turned)
 
 
 def test_it_learns_planted_topics_and_finds_those_of_other_texts():
@@ -88,7 +89,7 @@ def test_it_learns_planted_topics_and_finds_those_of_other_texts():
     inside, at_starts = [], []
     for seed in range(1000, 1020):
         text = example(seed)
-        odds = net.log_odds(text.alike).numpy()
+        odds = net.log_odds(text.similarities).numpy()
         starts = np.array(text.starts) - 1
         at_starts += odds[starts].tolist()
         inside += np.delete(odds, starts).tolist()
@@ -98,7 +99,7 @@ def test_it_learns_planted_topics_and_finds_those_of_other_texts():
 def test_learning_again_gives_the_same(tmp_path):
     examples = [example(seed) for seed in range(6)]
     one, other = (fit_topic_net(examples, FACTS, TrainingSettings(epochs=1)) for _ in range(2))
-    text = example(7).alike
+    text = example(7).similarities
     assert torch.equal(one.log_odds(text), other.log_odds(text))
     one.save(tmp_path)
     again = load_topic_net(tmp_path)
@@ -113,7 +114,7 @@ def test_a_damaged_network_is_refused(name, content, tmp_path):
     (tmp_path / name).unlink()
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(ModelError, match="network for topics"):
+    with pytest.raises(ModelError, match="topic network"):
         load_topic_net(tmp_path)
 
 
@@ -123,7 +124,7 @@ def test_the_network_that_comes_along_is_for_the_demo_model_alone(demo_model):
     assert topic_net_for(demo_model.untrained(0)) is None
     sentences = [*COOKING, *SPACE, *FOOTBALL]
     encodings = [text_tokenizer(demo_model).encode(sentence) for sentence in sentences]
-    alike = similarities(sentence_vectors(demo_model, encodings), word_overlap(encodings))
+    alike = similarity_channels(sentence_vectors(demo_model, encodings), word_overlap(encodings))
     likeliest = np.argsort(-net.log_odds(alike).numpy())[:2] + 1
     assert sorted(likeliest.tolist()) == [5, 10]
 

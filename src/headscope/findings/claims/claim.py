@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 Status = Literal["holds", "fails", "undecided", "cannot answer"]
 
-MIN_TEXTS = 20
-"""Fewer texts answer nothing: a bootstrap over so few does not cover."""
+MIN_WINDOWS = 20
+"""A run of fewer windows answers no claim: bootstrap intervals over them are too narrow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +24,9 @@ class Finding:
     """The effect that the verdict rests on; None where there is no answer."""
     unit: str
     null: Interval | None
-    """The same number under the null; None where the null is a fixed one."""
+    """The same number under the null; None where the null is a fixed number."""
     p_value: float | None
-    """Where the verdict rests on a test of many heads or on permutations; None elsewhere."""
+    """Of a test over many heads or a permutation test; None where the verdict rests on neither."""
     summary: str
     """One sentence with the numbers."""
 
@@ -44,7 +44,7 @@ class Claim:
     null: str
     """What it is measured against."""
     breaks: str
-    """What would speak against the claim."""
+    """What would count against the claim."""
     figure: str
     """The figure that shows it."""
     judge: "Callable[[Evidence], Finding]"
@@ -89,7 +89,11 @@ def against_bar(effect: Interval, bar: float) -> Status:
 
 
 def no_answer(reason: str) -> Finding:
-    """The run cannot answer the claim, and why."""
+    """The finding of a run that cannot answer a claim, and why it cannot."""
     return Finding(
         status="cannot answer", effect=None, unit="", null=None, p_value=None, summary=reason
     )
+
+
+NO_UNTRAINED = no_answer("there is no untrained model to compare with: analyse with --nulls 200")
+"""The finding of a claim that is judged against the untrained model, in a run without one."""

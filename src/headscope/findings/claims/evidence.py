@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from headscope.findings.resampling.resampled_run import ResampledRun, Samples, over_seeds
+from headscope.findings.depth import final_third, middle_third
+from headscope.findings.resampling.resampled_run import (
+    ResampledRun,
+    Samples,
+    over_seeds,
+    resample_run,
+)
+from headscope.findings.resampling.window_table import WindowTable
 from headscope.measures.measure import Measure
 
 
@@ -29,20 +36,18 @@ class Evidence:
 
     @property
     def heads(self) -> int:
-        """Heads of a layer."""
+        """Heads of the widest layer."""
         return int(self.results["mean_distance"].notnull().sum("head").max())
 
     @property
     def middle_layers(self) -> tuple[int, ...]:
-        """The middle third."""
-        third = math.ceil(len(self.layers) / 3)
-        start = (len(self.layers) - third) // 2
-        return self.layers[start : start + third]
+        """The middle third of the layers, by count."""
+        return middle_third(self.layers)
 
     @property
     def final_layers(self) -> tuple[int, ...]:
-        """The final third."""
-        return self.layers[-math.ceil(len(self.layers) / 3) :]
+        """The final third of the layers, by count."""
+        return final_third(self.layers)
 
     def null(self, of: Callable[[ResampledRun], Samples]) -> Samples:
         """A number of the untrained model, over its seeds."""
@@ -55,18 +60,34 @@ class Evidence:
         return float(np.nanmax([np.nanmax(strength(run)[0]) for run in self.untrained]))
 
     def name_head(self, index: int) -> str:
-        """Layer and head of a place in a per-head array, for people."""
+        """`layer 3 head 7` for a place in a per-head array."""
         heads = self.results.sizes["head"]
         return f"layer {self.layers[index // heads]} head {index % heads + 1}"
 
 
+def evidence_of(
+    stack: str,
+    table: WindowTable,
+    nulls: Sequence[WindowTable],
+    results: xr.Dataset,
+    seed: int,
+) -> Evidence:
+    """The evidence of a stack: the run and its nulls, resampled."""
+    return Evidence(
+        stack=stack,
+        run=resample_run(table, seed),
+        untrained=tuple(resample_run(null, seed + 1 + number) for number, null in enumerate(nulls)),
+        results=results,
+    )
+
+
 def relative_excess(run: ResampledRun, measure: Measure) -> np.ndarray:
-    """Per head and sample, how far a measure is beyond its expectation, as a share."""
+    """(value - expected) / (maximum - expected) of a measure, per sample and head."""
     return measure.relative_excess(run.per_head(measure), run.per_head_expected(measure))
 
 
 def layer_span(layers: Sequence[int]) -> str:
-    """Some layers in words."""
+    """Consecutive layers in words: `layers 5 to 8`."""
     if len(layers) == 1:
         return f"layer {layers[0]}"
     return f"layers {layers[0]} to {layers[-1]}"

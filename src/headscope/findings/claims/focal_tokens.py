@@ -1,16 +1,16 @@
 """Claim: each head of a layer has a focal token of its own."""
 
-from headscope.findings.claims.claim import Claim, Finding, against_bar, no_answer
+from headscope.findings.claims.claim import NO_UNTRAINED, Claim, Finding, against_bar, no_answer
 from headscope.findings.claims.evidence import Evidence
 from headscope.findings.resampling.resampled_run import interval_of
-from headscope.measures.focal import FOCAL_EXCLUSIVENESS
+from headscope.measures.focal_exclusiveness import FOCAL_EXCLUSIVENESS
 
 
 def _judge(evidence: Evidence) -> Finding:
     if evidence.heads < 2:
-        return no_answer("layers of one head have one focal token")
+        return no_answer("a layer of one head has one focal token")
     if not evidence.untrained:
-        return no_answer("there is no untrained model to compare with: analyse with --nulls 200")
+        return NO_UNTRAINED
     heads = evidence.heads
     trained = heads * evidence.run.pooled(FOCAL_EXCLUSIVENESS)
     null = heads * evidence.null(lambda run: run.pooled(FOCAL_EXCLUSIVENESS))
@@ -34,10 +34,10 @@ FOCAL_TOKENS = Claim(
     paper="Each head focuses on a token of its own: 9 to 10 distinct ones over the 12 heads.",
     definition=(
         "The number of distinct focal tokens over the heads of a layer, averaged over layers and "
-        "texts, minus that of the untrained model on texts of the same run. Holds above 0."
+        "windows, minus that of the untrained model on windows of the same run. Holds above 0."
     ),
-    null="untrained model: heads that choose at random differ, too",
-    breaks="all heads choose the same focal token, or no more different ones than random heads",
+    null="untrained model: heads that choose at random differ from each other, too",
+    breaks="all heads choose the same focal token, or no more distinct ones than untrained heads",
     figure="focal",
     judge=_judge,
 )

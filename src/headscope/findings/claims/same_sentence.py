@@ -3,21 +3,21 @@
 import numpy as np
 from scipy.special import ndtr
 
-from headscope.findings.claims.claim import Claim, Finding, against_bar, no_answer
+from headscope.findings.claims.claim import NO_UNTRAINED, Claim, Finding, against_bar, no_answer
 from headscope.findings.claims.evidence import Evidence, layer_span
 from headscope.findings.resampling.resampled_run import interval_of
 from headscope.measures.same_sentence import SAME_SENTENCE
 
 LEAST = 0.02
-"""A preference counts from two pairs in a hundred."""
+"""The smallest preference that counts: two pairs in a hundred."""
 
 
 def _judge(evidence: Evidence) -> Finding:
-    # Where all pairs lie in one sentence, or none, that is what to expect of any.
+    # If all pairs of these windows lie in one sentence, or none do, so do a head's pairs.
     if not 0 < evidence.run.pooled_expected(SAME_SENTENCE)[0] < 1:
-        return no_answer("no text has two sentences, or the corpus has no sentences")
+        return no_answer("no window has two sentences, or the corpus has no sentences")
     if not evidence.untrained:
-        return no_answer("there is no untrained model to compare with: analyse with --nulls 200")
+        return NO_UNTRAINED
     final = evidence.final_layers
     trained = evidence.run.excess(SAME_SENTENCE, final)
     null = evidence.null(lambda run: run.excess(SAME_SENTENCE, final))
@@ -35,14 +35,14 @@ def _judge(evidence: Evidence) -> Finding:
         p_value=p_value,
         summary=(
             f"{rate:.1%} of the pairs of {layer_span(final)} lie in one sentence, "
-            f"{trained[0]:+.1%} against pairs at the same distances; "
-            f"beyond the untrained model {effect}"
+            f"{trained[0]:+.1%} compared with pairs at the same distances; "
+            f"minus that of the untrained model: {effect}"
         ),
     )
 
 
 def _permutation_p(evidence: Evidence, layers: tuple[int, ...]) -> float | None:
-    """How likely so many same-sentence pairs are when sentences are put into random order."""
+    """How likely at least as many same-sentence pairs are when sentences are permuted."""
     if "permutation" not in evidence.results.sizes or not evidence.results.sizes["permutation"]:
         return None
     chosen = evidence.results.sel(layer=list(layers))
@@ -58,11 +58,11 @@ SAME_SENTENCE_FINAL = Claim(
     paper="Final layers prefer pairs inside one sentence.",
     definition=(
         "The share of pairs inside one sentence in the final third of the layers, minus that of "
-        "all pairs of the same text at the same distances, minus the same of the untrained model. "
-        f"Holds above {LEAST:g}, if it also beats sentences put into random order (p < 0.05)."
+        "all pairs of the same window at the same distances, minus that of the untrained model. "
+        f"Holds above {LEAST:g}, if it also exceeds what permuted sentences give (p < 0.05)."
     ),
-    null="distance-matched expectation, untrained model, sentences in random order",
-    breaks="pairs cross sentence boundaries as often as their distance explains",
+    null="distance-matched expectation, untrained model, permuted sentences",
+    breaks="pairs cross sentence boundaries as often as their distances explain",
     figure="same-sentence",
     judge=_judge,
 )

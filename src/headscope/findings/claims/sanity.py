@@ -7,14 +7,14 @@ import numpy as np
 from headscope.findings.claims.evidence import Evidence
 from headscope.findings.resampling.resampled_run import interval_of
 from headscope.measures.block_contrast import BLOCK_CONTRAST
-from headscope.measures.focal import FOCAL_EXCLUSIVENESS
+from headscope.measures.focal_exclusiveness import FOCAL_EXCLUSIVENESS
 from headscope.measures.mean_distance import MEAN_DISTANCE
 from headscope.measures.repetition import REPETITION
 
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Something that a sound run of a trained model does not show."""
+    """Something that a sound measurement of a trained model does not show."""
 
     name: str
     seen: bool
@@ -37,8 +37,8 @@ def _uniform(evidence: Evidence) -> Sign:
         name="uniform C",
         seen=bool(distance > 0.95 and repetition < max(1.5 * null, 0.02)),
         evidence=(
-            f"pairs lie {distance:.2f} of the blind distance apart and repeat tokens "
-            f"{repetition:+.1%} beyond chance"
+            f"the mean distance of the pairs is {distance:.2f} times that of random pairs, and "
+            f"{repetition:+.1%} of them repeat a token, compared with chance"
         ),
         cause="an untrained model, or head outputs taken at the wrong place",
     )
@@ -52,10 +52,10 @@ def _identical_heads(evidence: Evidence) -> Sign:
         name="heads alike",
         seen=bool(evidence.heads > 1 and (distinct < 1.5 or spread < 1e-6)),
         evidence=(
-            f"{distinct:.1f} distinct focal tokens over {evidence.heads} heads; mean distances "
-            f"differ by {spread:.1f} tokens between heads"
+            f"{distinct:.1f} distinct focal tokens over {evidence.heads} heads; the mean distances "
+            f"of heads have a standard deviation of {spread:.1f} tokens"
         ),
-        cause="heads not separated: a tensor from behind the output projection",
+        cause="heads not separated: a tensor taken after the output projection",
     )
 
 
@@ -69,5 +69,5 @@ def _no_sentences(evidence: Evidence) -> Sign:
         name="no sentence structure",
         seen=seen,
         evidence=found,
-        cause="an untrained model, another tokenizer than the model's, or wrong sentence marks",
+        cause="an untrained model, a tokenizer that is not the model's, or wrong sentence ids",
     )

@@ -1,5 +1,5 @@
-"""Intervals and tests from the per-text rows of a run, by resampling documents. No torch here.
+"""Intervals and tests from the rows of a run, by resampling documents. No torch in here.
 
-Pairs of one text depend on each other, and so do windows of one document: what is drawn anew is
-documents, never pairs.
+Pairs of one window depend on each other, and so do windows of one document. So documents are
+resampled, never pairs.
 """

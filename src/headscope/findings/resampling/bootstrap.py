@@ -1,4 +1,4 @@
-"""The bootstrap over documents: how a measure would move over another sample of texts."""
+"""The bootstrap over documents: how a measure would vary over other samples of documents."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from jaxtyping import Float64, Int
 from numpy.typing import NDArray
 
 RESAMPLES = 1000
-"""Bootstrap samples behind an interval."""
+"""Bootstrap samples per interval."""
 LEVEL = 0.95
 """Coverage of the intervals."""
 _CHUNK = 100
@@ -27,12 +27,12 @@ class Interval:
 
 
 def document_weights(
-    document: Int[np.ndarray, " text"], seed: int, resamples: int = RESAMPLES
-) -> Iterator[Float64[np.ndarray, "sample text"]]:
-    """How often each text is in each bootstrap sample, in chunks of samples.
+    document: Int[np.ndarray, " window"], seed: int, resamples: int = RESAMPLES
+) -> Iterator[Float64[np.ndarray, "sample window"]]:
+    """How often each window is in each bootstrap sample, in chunks of samples.
 
-    Documents are drawn with replacement, each with all of its windows. Where all texts come from
-    one document, texts are drawn instead: there is nothing else to draw from.
+    Documents are drawn with replacement, each with all of its windows. If there is only one
+    document, its windows are drawn instead.
     """
     numbers, cluster = np.unique(document, return_inverse=True)
     if len(numbers) == 1:
@@ -46,15 +46,15 @@ def document_weights(
 
 
 def resampled_sums(
-    values: Float64[np.ndarray, "text cell"],
-    document: Int[np.ndarray, " text"],
+    values: Float64[np.ndarray, "window cell"],
+    document: Int[np.ndarray, " window"],
     seed: int,
     resamples: int = RESAMPLES,
 ) -> Float64[np.ndarray, "sample cell"]:
     """The column sums of every bootstrap sample.
 
-    The same seed and documents give the same samples: sums of two columns belong together, and
-    their ratio is the ratio of the sample.
+    The same seed and documents give the same samples, so that the ratio of two columns' sums is
+    the ratio within each sample.
     """
     return np.concatenate(
         [weights @ values for weights in document_weights(document, seed, resamples)]

@@ -1,4 +1,4 @@
-"""Many tests at once: which of them can be believed."""
+"""Which of many tests to reject: control of the false discovery rate."""
 
 import numpy as np
 from jaxtyping import Bool, Float64
@@ -27,10 +27,10 @@ def upper_p_values(
     samples: Float64[np.ndarray, "sample test"],
     bar: float,
 ) -> Float64[np.ndarray, " test"]:
-    """How likely values so far above `bar` would be if the truth lay at the bar.
+    """How likely values at least this far above `bar` would be if the truth lay at the bar.
 
-    From the bootstrap's standard error, by the normal law: quantiles of a thousand samples cannot
-    resolve the small p-values that many tests at once ask for.
+    From the bootstrap's standard error and a normal distribution: quantiles of a thousand samples
+    cannot resolve the small p-values that many tests at once ask for.
     """
     spread = samples.std(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):

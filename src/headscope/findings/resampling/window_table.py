@@ -1,4 +1,4 @@
-"""The rows of a run as arrays: a number per text, layer and head, for each column asked for."""
+"""The rows of a run as arrays: a number per window, layer and head, for each column asked for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from headscope.runs.manifest import Manifest
 class WindowTable:
     """Columns of one attention stack."""
 
-    columns: dict[str, Float64[np.ndarray, "text layer head"]]
+    columns: dict[str, Float64[np.ndarray, "window layer head"]]
     """NaN where a layer has no such head, or a column does not apply."""
-    document: Int[np.ndarray, " text"]
-    """The number of each text's document: windows of one document belong together."""
+    document: Int[np.ndarray, " window"]
+    """The number of each window's document."""
     layers: tuple[int, ...]
     """The numbers of the layers."""
 
     @property
-    def texts(self) -> int:
-        """Number of texts."""
+    def windows(self) -> int:
+        """Number of windows."""
         return len(self.document)
 
     @property
@@ -39,11 +39,11 @@ def read_window_table(
 ) -> WindowTable:
     """The columns of a stack, from the rows and windows of a run.
 
-    Rows are read batch by batch: what is held is the columns asked for, nothing else.
+    Rows are read batch by batch: only the columns asked for are held in memory.
     """
     layers, heads = manifest.stack_shape(stack)
-    texts = manifest.corpus.windows
-    arrays = {name: np.full((texts, len(layers), heads), np.nan) for name in columns}
+    shape = (manifest.corpus.windows, len(layers), heads)
+    arrays = {name: np.full(shape, np.nan) for name in columns}
     wanted = ["text", "layer", "head", *columns]
     for batch in rows.to_batches(columns=wanted, filter=pc.field("stack") == stack):
         place = (

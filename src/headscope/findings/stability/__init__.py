@@ -1,4 +1,4 @@
-"""Stability: whether heads measure the same over other texts, from the rows of a run alone."""
+"""Stability: whether heads measure the same over other windows, from the rows of a run alone."""
 
 from headscope.findings.stability.compare_groups import GroupComparison
 from headscope.findings.stability.stability import Domain, StabilityResult, domain_of, stability

@@ -1,4 +1,4 @@
-"""Groups of texts side by side: the measures of every head in each, and how far they agree."""
+"""Groups of windows side by side: the measures of every head in each, and how far they agree."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,10 +19,10 @@ FEWEST_HEADS = 3
 
 @dataclass(frozen=True, slots=True)
 class GroupComparison:
-    """The heads of a run in several groups of texts."""
+    """The heads of a run in several groups of windows."""
 
     texts: dict[str, int]
-    """The number of texts of each group."""
+    """The number of windows of each group."""
     heads: pd.DataFrame
     """A row per group, stack, layer and head: what `run.heads` is for the whole run."""
     layers: pd.DataFrame
@@ -30,7 +30,7 @@ class GroupComparison:
     agreement: pd.DataFrame
     """A row per stack and measure, over all pairs of groups: `rank_correlation` of the heads
     (Spearman; mean) and the `lowest`; `difference`, the mean absolute difference of a head between
-    two groups; for domains `difference_by_chance`, the same when documents are dealt out anew."""
+    two groups; for domains `difference_by_chance`, the same after permuting the documents."""
     roles: pd.DataFrame | None = None
     """A row per head: its `role` in the whole run, and `kept`, the share of groups in which it has
     the same one. None where roles were not asked for."""
@@ -39,7 +39,7 @@ class GroupComparison:
 def compare(groups: WindowGroups, sums: WeightedSums) -> GroupComparison:
     """The groups side by side; choice g of the sums is group g."""
     return GroupComparison(
-        texts=dict(zip(groups.names, groups.texts, strict=True)),
+        texts=dict(zip(groups.names, groups.windows, strict=True)),
         heads=head_tables(groups.names, sums),
         layers=_layer_tables(groups.names, sums),
         agreement=_agreement(sums),
@@ -61,9 +61,9 @@ def head_tables(names: tuple[str, ...], sums: WeightedSums) -> pd.DataFrame:
 
 
 def findings(sums: WeightedSums) -> dict[str, Values]:
-    """What is compared, of shape (choice, head): the measures, and each one's excess over chance.
+    """What is compared, of shape (choice, head): every measure, and `NAME_excess` where it applies.
 
-    A measure with an expectation says something by its difference from it, `NAME_excess`.
+    That is the measure minus its expectation, which says more than the measure by itself.
     """
     columns = measure_columns(sums.sums)
     values: dict[str, Values] = {}
@@ -77,7 +77,7 @@ def findings(sums: WeightedSums) -> dict[str, Values]:
 
 
 def mean_difference(values: Values) -> float:
-    """The mean absolute difference of a head between two groups; NaN where nothing compares."""
+    """The mean absolute difference of a head between two groups; NaN where none is defined."""
     pairs = np.array(list(combinations(range(len(values)), 2)))
     differences = np.abs(values[pairs[:, 0]] - values[pairs[:, 1]])
     there = differences[~np.isnan(differences)]

@@ -1,4 +1,4 @@
-"""Split-half reliability: how well one half of the texts tells heads apart as the other does."""
+"""Split-half reliability: whether two halves of the windows tell heads apart in the same way."""
 
 import numpy as np
 import pandas as pd
@@ -8,19 +8,19 @@ from headscope.findings.resampling.weighted_sums import WeightedSums
 from headscope.findings.stability.compare_groups import FEWEST_HEADS, findings, stack_slices
 
 SPREAD = (0.05, 0.95)
-"""The quantiles over random splits between which `low` and `high` lie."""
+"""The quantiles over random splits that `low` and `high` are."""
 
 
 def split_half_reliability(halves: WeightedSums) -> pd.DataFrame:
     """A row per stack and measure: its reliability over heads, and the spread over splits.
 
     Choices 2k and 2k + 1 of `halves` are the halves of split k. The reliability is the correlation
-    (Pearson) of the heads between the halves, stepped up from half the texts to all of them by
-    Spearman and Brown's formula; the median over splits, and what 90 % of the splits lie between.
+    (Pearson) of the heads between the halves, scaled from half the windows to all of them by the
+    Spearman-Brown formula: the median over splits, and the range that holds 90 % of the splits.
     NaN where a measure has no value, or the same one in every head.
 
-    It misleads where heads differ by layer above all: then a measure that tells layers apart, and
-    heads of one layer not at all, is reliable, too.
+    It misleads where heads differ mostly by layer: a measure that tells layers apart, but not the
+    heads within a layer, is reliable, too.
     """
     rows = []
     values = findings(halves)

@@ -1,7 +1,7 @@
-"""The stability of a run: over random subsets, over domains, and over random halves of its texts.
+"""The stability of a run: over random subsets, over domains, and over random halves of its windows.
 
-One pass over the rows: all groups of texts of all three questions are weighted sums of the same
-rows, and every number comes from such sums by the measures' one formula.
+One pass over the rows answers all three: the sums of every group of windows are weighted sums of
+the same rows, and every number comes from such sums by its measure's formula.
 """
 
 import math
@@ -27,21 +27,23 @@ from headscope.findings.stability.compare_groups import (
 from headscope.findings.stability.reliability import split_half_reliability
 from headscope.findings.stability.window_groups import (
     WindowGroups,
-    dealt_anew,
     labelled_groups,
+    permuted_groups,
     random_halves,
     random_subsets,
 )
 from headscope.measures import measured_columns
 
 Domain = Literal["label", "document"]
-"""What a domain may be: the label of a text, or its document."""
+"""What a domain may be: the label of a window, or its document."""
 
 RolesOf = Callable[[pd.DataFrame], pd.DataFrame]
 """From a table like `run.heads` to one with stack, layer, head and role."""
 
-MOST_SUBSETS = MOST_DOMAINS = DEALS = 20
-"""More subsets or domains than this make tables that nobody reads; so often chance is tried."""
+MOST_SUBSETS = MOST_DOMAINS = 20
+"""More subsets or domains than this make tables that nobody reads."""
+PERMUTATIONS = 20
+"""How often documents are permuted between domains, to see what chance gives."""
 
 
 def domain_of(name: str) -> Domain:
@@ -54,9 +56,10 @@ def domain_of(name: str) -> Domain:
 
 @dataclass(frozen=True, slots=True)
 class StabilityResult:
-    """Whether heads measure the same over other texts."""
+    """Whether heads measure the same over other windows."""
 
     texts: int
+    """Number of windows."""
     documents: int
     subsets: GroupComparison | None
     """Random disjoint subsets of whole documents."""
@@ -65,7 +68,7 @@ class StabilityResult:
     domains: GroupComparison | None
     """The domains of the corpus."""
     unanswered: tuple[str, ...]
-    """What these texts cannot tell, and why."""
+    """What these windows cannot tell, and why."""
 
 
 def stability(
@@ -79,20 +82,20 @@ def stability(
     seed: int = 0,
     roles_of: RolesOf | None = None,
 ) -> StabilityResult:
-    """How heads move over subsets of about `subset` texts, over domains, and over halves.
+    """How heads vary over subsets of about `subset` windows, over domains, and over halves.
 
-    Fewer texts than two subsets need make two smaller ones. `by` says what a domain is: the label
-    of a text, or its document.
+    A run with fewer windows than two subsets need is cut into two halves. `Run.stability` describes
+    the parameters.
     """
     _refuse_senseless(subset, subsets, splits, seed)
-    texts = windows.to_table(columns=["document", "label"]).to_pandas()
-    document = pd.factorize(texts["document"])[0].astype(np.int64)
-    plan = _plan(texts, document, subset, subsets, by, splits, seed)
+    table = windows.to_table(columns=["document", "label"]).to_pandas()
+    document = pd.factorize(table["document"])[0].astype(np.int64)
+    plan = _plan(table, document, subset, subsets, by, splits, seed)
     sums = weighted_sums(rows, measured_columns(), np.concatenate(plan.parts))
     whole, of_subsets, of_halves, of_domains, of_chance = plan.cut(sums)
 
     result = StabilityResult(
-        texts=len(texts),
+        texts=len(table),
         documents=int(document.max()) + 1,
         subsets=compare(plan.subsets, of_subsets) if plan.subsets else None,
         reliability=split_half_reliability(of_halves) if plan.subsets else None,
@@ -109,10 +112,10 @@ def stability(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Which texts are to be summed: the parts follow each other as rows of one matrix."""
+    """Which windows are to be summed: the parts follow each other as rows of one matrix."""
 
     parts: Sequence[NDArray[np.bool_]]
-    """The whole run, the subsets, the halves, the domains, and the domains dealt out anew."""
+    """The whole run, the subsets, the halves, the domains, and the permuted domains."""
     subsets: WindowGroups | None
     domains: WindowGroups | None
     unanswered: tuple[str, ...]
@@ -127,7 +130,7 @@ class _Plan:
 
 
 def _plan(
-    texts: pd.DataFrame,
+    table: pd.DataFrame,
     document: NDArray[np.int64],
     subset: int,
     subsets: int | None,
@@ -137,13 +140,13 @@ def _plan(
 ) -> _Plan:
     # Each question has its own random numbers: none changes with what else is asked.
     for_subsets, for_halves, for_chance = (np.random.default_rng([seed, k]) for k in range(3))
-    n, documents = len(texts), int(document.max()) + 1
+    n, documents = len(table), int(document.max()) + 1
     none = np.zeros((0, n), dtype=bool)
     unanswered: list[str] = []
 
     random, halves = None, none
     if documents < 2:
-        what = "one text" if n == 1 else "one document"
+        what = "one window" if n == 1 else "one document"
         unanswered.append(f"subsets and reliability: the run has {what}; two documents are needed")
     else:
         asked = subsets or min(max(2, n // subset), MOST_SUBSETS)
@@ -155,21 +158,23 @@ def _plan(
         random = random_subsets(document, min(subset, math.ceil(n / number)), number, for_subsets)
         halves = random_halves(document, splits, for_halves).reshape(-1, n)
 
-    labels = [None if pd.isna(label) else str(label) for label in texts[by]]
+    labels = [None if pd.isna(label) else str(label) for label in table[by]]
     domains = labelled_groups(labels, MOST_DOMAINS)
     unit = document if by == "label" else np.arange(n)
     chance = none
     if len(domains.names) < 2:
-        found = f"all have {domains.names[0]!r}" if domains.names else "no text has one"
+        found = f"all have {domains.names[0]!r}" if domains.names else "no window has one"
         hint = "; analyze takes labels from --label-column" if by == "label" else ""
         unanswered.append(f"domains: two {by}s are needed, {found}{hint}")
     elif len(np.unique(unit[domains.member.any(axis=0)])) == len(domains.names):
         unanswered.append(
-            f"domains by chance: every {by} is one {'document' if by == 'label' else 'text'}, so "
+            f"domains by chance: every {by} is one {'document' if by == 'label' else 'window'}, so "
             "that the two cannot be told apart"
         )
     else:
-        chance = np.concatenate([dealt_anew(domains, unit, for_chance) for _ in range(DEALS)])
+        chance = np.concatenate(
+            [permuted_groups(domains, unit, for_chance) for _ in range(PERMUTATIONS)]
+        )
     whole = np.ones((1, n), dtype=bool)
     return _Plan(
         parts=(whole, random.member if random else none, halves, domains.member, chance),
@@ -180,11 +185,11 @@ def _plan(
 
 
 def _with_chance(domains: GroupComparison, chance: WeightedSums) -> GroupComparison:
-    """The comparison with the difference that documents dealt out at random show, too."""
+    """The comparison with the difference between permuted domains added to it."""
     size = len(domains.texts)
     by_chance = {
         (stack, name): np.mean(
-            [mean_difference(deal) for deal in values[:, places].reshape(-1, size, len(places))]
+            [mean_difference(one) for one in values[:, places].reshape(-1, size, len(places))]
         )
         for name, values in findings(chance).items()
         for stack, places in stack_slices(chance.heads).items()
@@ -214,7 +219,7 @@ def _with_roles(result: StabilityResult, whole: pd.DataFrame, roles_of: RolesOf)
 
 def _without_value(whole: WeightedSums) -> list[str]:
     return [
-        f"{name} ({stack}): no head has a value in these texts"
+        f"{name} ({stack}): no head has a value in these windows"
         for stack, places in stack_slices(whole.heads).items()
         for name, values in findings(whole).items()
         if not name.endswith("_excess") and np.isnan(values[:, places]).all()
@@ -225,4 +230,4 @@ def _refuse_senseless(subset: int, subsets: int | None, splits: int, seed: int) 
     if subset < 1 or splits < 1 or seed < 0:
         raise SettingsError("subset and splits: must be at least 1; seed: must not be negative")
     if subsets is not None and subsets < 2:
-        raise SettingsError(f"subsets: {subsets} is too few; two are the least to compare")
+        raise SettingsError(f"subsets: {subsets} is too few; compare at least two")

@@ -1,7 +1,7 @@
-"""Groups of texts: random disjoint subsets, random halves, domains. Documents stay whole.
+"""Groups of windows: random disjoint subsets, random halves, domains. Documents stay whole.
 
-Windows of one document depend on each other. Were they dealt out one by one, every subset would
-hold parts of the same documents, and subsets would agree more than new texts do.
+Windows of one document depend on each other. If they were assigned one by one, every subset would
+hold parts of the same documents, and subsets would agree more than new documents do.
 """
 
 from collections import Counter
@@ -14,31 +14,31 @@ from jaxtyping import Bool, Int
 
 @dataclass(frozen=True, slots=True)
 class WindowGroups:
-    """Some groups of texts that do not overlap."""
+    """Groups of windows that do not overlap."""
 
     names: tuple[str, ...]
-    member: Bool[np.ndarray, "group text"]
+    member: Bool[np.ndarray, "group window"]
 
     @property
-    def texts(self) -> tuple[int, ...]:
-        """The number of texts of each group."""
+    def windows(self) -> tuple[int, ...]:
+        """The number of windows of each group."""
         return tuple(self.member.sum(axis=1).tolist())
 
 
 def random_subsets(
-    document: Int[np.ndarray, " text"], texts: int, subsets: int, rng: np.random.Generator
+    document: Int[np.ndarray, " window"], windows: int, subsets: int, rng: np.random.Generator
 ) -> WindowGroups:
-    """`subsets` disjoint groups of about `texts` texts each, of whole documents.
+    """`subsets` disjoint groups of about `windows` windows each, of whole documents.
 
-    Documents in random order go to the smallest group, until all groups are full: a group has more
-    than `texts` by at most a part of one document. There must be as many documents as groups.
+    Documents in random order go to the smallest group until all groups are full: a group exceeds
+    `windows` by less than one document. There must be at least as many documents as groups.
     """
     lengths = np.bincount(document)
     sizes = np.zeros(subsets, dtype=np.int64)
     group = np.full(len(lengths), -1)
     for number in rng.permutation(len(lengths)):
         smallest = int(sizes.argmin())
-        if sizes[smallest] >= texts:
+        if sizes[smallest] >= windows:
             break
         group[number] = smallest
         sizes[smallest] += lengths[number]
@@ -47,12 +47,12 @@ def random_subsets(
 
 
 def random_halves(
-    document: Int[np.ndarray, " text"], splits: int, rng: np.random.Generator
-) -> Bool[np.ndarray, "split 2 text"]:
-    """The texts cut into halves in `splits` random ways: documents whole, halves about equal.
+    document: Int[np.ndarray, " window"], splits: int, rng: np.random.Generator
+) -> Bool[np.ndarray, "split 2 window"]:
+    """The windows cut into halves in `splits` random ways: documents whole, halves about equal.
 
-    Documents in random order; those whose middle lies in the first half of the texts are one half.
-    Neither half is empty, given two documents.
+    Documents are put into random order; those whose middle lies in the first half of the windows
+    are one half. With two documents or more, neither half is empty.
     """
     lengths = np.bincount(document)
     halves = []
@@ -65,7 +65,7 @@ def random_halves(
 
 
 def labelled_groups(labels: Sequence[str | None], most: int) -> WindowGroups:
-    """A group for each label, the largest first, at the most `most`; no label is no group."""
+    """A group for each label, the largest first, at most `most` of them; None is no label."""
     largest = Counter(label for label in labels if label is not None).most_common(most)
     names = tuple(name for name, _ in largest)
     place = {name: number for number, name in enumerate(names)}
@@ -73,18 +73,18 @@ def labelled_groups(labels: Sequence[str | None], most: int) -> WindowGroups:
     return WindowGroups(names, group == np.arange(len(names))[:, None])
 
 
-def dealt_anew(
-    groups: WindowGroups, unit: Int[np.ndarray, " text"], rng: np.random.Generator
-) -> Bool[np.ndarray, "group text"]:
-    """The same groups after their units changed places at random: what chance makes of them.
+def permuted_groups(
+    groups: WindowGroups, unit: Int[np.ndarray, " window"], rng: np.random.Generator
+) -> Bool[np.ndarray, "group window"]:
+    """The same groups after their units were permuted: what chance makes of them.
 
-    A unit (a document, or a text) lies in one group, and each group keeps its number of units.
+    A unit (a document, or a window) lies in one group, and each group keeps its number of units.
     """
     inside = groups.member.any(axis=0)
     units, number = np.unique(unit[inside], return_inverse=True)
     group_of_unit = np.zeros(len(units), dtype=np.int64)
     group_of_unit[number] = groups.member[:, inside].argmax(axis=0)
-    dealt = rng.permutation(group_of_unit)
+    permuted = rng.permutation(group_of_unit)
     member = np.zeros_like(groups.member)
-    member[:, inside] = dealt[number] == np.arange(len(groups.names))[:, None]
+    member[:, inside] = permuted[number] == np.arange(len(groups.names))[:, None]
     return member

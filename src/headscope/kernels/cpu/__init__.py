@@ -1,1 +1,1 @@
-"""The kernels as one pass over each matrix while it is in cache: the form for the CPU."""
+"""The kernels for the CPU: one pass over each similarity matrix while it is in cache."""

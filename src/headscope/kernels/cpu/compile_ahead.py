@@ -1,9 +1,9 @@
-"""Compiled code made before it is needed, in processes of their own, and where it is kept.
+"""Compiling ahead, in processes of its own, and where compiled code is cached.
 
-The first run on a machine compiles for some twenty seconds. Meanwhile the run itself imports torch
-and loads a model, which takes half as long: a second core does both at once. Threads would not,
-since compiling and importing both hold the interpreter's lock. Nothing here imports numba, so that
-this begins at once.
+The first run on a machine compiles for about twenty seconds. Meanwhile the run itself imports torch
+and loads the model, which takes half as long, so a second core does both at once. Threads would not
+help: compiling and importing both hold the interpreter's lock. Nothing here imports numba, so that
+compiling starts at once.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ from pathlib import Path
 WARM_UP = "headscope.kernels.cpu.jit.warm_up"
 """The program that compiles a part by calling it."""
 LONG_WINDOW = 256
-"""Longer texts are measured in tiles by most models, shorter ones by those with many heads alone:
-these then compile that when they come to it."""
+"""Most models measure windows longer than this in tiles. Models with many heads do so for shorter
+windows as well, and then compile that code when they first need it."""
 
 
 class Part(StrEnum):
-    """What is compiled together, in a process."""
+    """What is compiled together, in one process."""
 
     COUNTS = "counts"
-    """What texts and tiles are compiled of: about half of it, so that two processes share it."""
-    TEXTS = "texts"
+    """Code that the other two call: about half of all, so that two processes share the work."""
+    WINDOWS = "windows"
     TILES = "tiles"
 
 
@@ -35,7 +35,11 @@ _running: dict[Part, subprocess.Popen[bytes]] = {}
 
 
 def compile_ahead(window_tokens: int) -> None:
-    """Begin to compile what a run over such windows needs, unless it is there or begun."""
+    """Start compiling what a run needs, unless that is done or under way.
+
+    Args:
+        window_tokens: The length of the run's windows.
+    """
     for part in Part:
         if part == Part.TILES and window_tokens <= LONG_WINDOW:
             continue
@@ -50,39 +54,42 @@ def compile_ahead(window_tokens: int) -> None:
                 stderr=subprocess.DEVNULL,
             )
         except OSError:
-            return  # then it is compiled where it is needed
+            return  # it is then compiled on the first call
 
 
 def is_compiling() -> bool:
-    """Whether something that was begun is not done yet."""
+    """Whether compiling is under way."""
     return any(process.poll() is None for process in _running.values())
 
 
 def wait_until_compiled() -> None:
-    """Wait for what was begun. If that failed, code is compiled on its first call."""
+    """Wait until compiling is done. If it failed, code is compiled on the first call."""
     for process in _running.values():
         process.wait()
 
 
 def mark_as_compiled(part: Part) -> None:
-    """Leave word for later runs."""
+    """Leave a mark for later runs.
+
+    Args:
+        part: What is compiled.
+    """
     if mark := _mark(part):
         mark.touch()
 
 
 def _mark(part: Part) -> Path | None:
-    """The file that says that a part is compiled. None where compiled code cannot be kept."""
+    """The file whose existence says that a part is compiled; None where code cannot be cached."""
     folder = cache_folder()
     name = f"{part}-python{platform.python_version()}-numba{version('numba')}.done"
     return folder / name if folder else None
 
 
 def cache_folder() -> Path | None:
-    """Where compiled code is kept; None where the user's cache cannot be written.
+    """Where compiled code is cached; None where the user's cache folder cannot be written.
 
-    numba takes code for current as long as the file of the function itself is unchanged, whatever
-    became of the functions that it calls; so the folder's name is made of the contents of all
-    files of compiled code.
+    numba considers cached code current as long as the function's own file is unchanged, even if a
+    function that it calls has changed. So the folder is named after a hash of all compiled files.
     """
     files = sorted((Path(__file__).parent / "jit").glob("*.py"))
     sources = b"".join(file.read_bytes() for file in files)

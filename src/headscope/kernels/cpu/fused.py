@@ -1,8 +1,8 @@
 """All statistics of the layers of a stack over one batch of windows, by compiled code on the CPU.
 
-Short windows: the products of a few windows at a time, each matrix measured while it is in cache.
-Long windows: head by head in tiles of rows, twice where need be, so that no whole matrix is ever
-held.
+Given the head outputs and column mass of each layer while the model runs; gives what `vectorised`
+gives. Short windows: the dot products of a few windows at a time, each matrix measured while it is
+in cache. Long windows: head by head in tiles of rows, so that no whole matrix is ever held.
 """
 
 from collections.abc import Sequence
@@ -13,19 +13,27 @@ from torch import Tensor
 
 from headscope.kernels.cpu.head_tiles import measure_heads
 from headscope.kernels.cpu.jit import measure_heads as compiled
-from headscope.kernels.cpu.jit.layout import Layer, Outputs, Scratch, Task, Tokens, new_scratch
+from headscope.kernels.cpu.jit.layout import (
+    Layer,
+    Outputs,
+    Products,
+    Scratch,
+    Task,
+    Tokens,
+    even_bands,
+    new_scratch,
+)
 from headscope.kernels.cpu.jit.measure_heads import measure_tokens
-from headscope.kernels.cpu.jit.products import Products, even_bands
-from headscope.kernels.cpu.pass_inputs import (
+from headscope.kernels.cpu.pass_arrays import (
+    HeadTables,
     empty_layer,
     empty_outputs,
-    texts_of,
     tokens_of,
+    windows_of,
     with_position_sums,
 )
-from headscope.kernels.cpu.table_rows import HeadTables
-from headscope.kernels.similarity import comparable
-from headscope.kernels.similarity_sums import (
+from headscope.kernels.similarity import (
+    comparable,
     into_bins,
     mean_part_by_position,
     position_bins,
@@ -42,13 +50,15 @@ from headscope.system.memory import Buffers
 def products_of(
     vectors: Float[Tensor, "batch head token d_head"], buffer: Float[Tensor, " number"]
 ) -> Products:
-    """All products of what heads wrote for the same text, on and above the diagonal.
+    """The dot products of what each head wrote for a window, on and above the diagonal.
 
-    They are written to `buffer`.
+    Args:
+        vectors: What the heads wrote.
+        buffer: Where the products are written.
     """
     n_windows, heads, n, _ = vectors.shape
     rows = even_bands(n)
-    # One text at a time, or one head of all texts: then no operand has to be copied first.
+    # One window at a time, or one head of all windows, so that no operand has to be copied first.
     heads_first = rows == n and heads < n_windows
     end = 0
     for operand in vectors.transpose(0, 1) if heads_first else vectors:
@@ -61,7 +71,7 @@ def products_of(
 
 
 TILE_NUMBERS = 1 << 20
-"""Products of texts held at once: 4 MB in float32, which caches of common machines take."""
+"""Products held at once: 4 MB in float32, which fits in the cache of common machines."""
 
 
 def fused_statistics(
@@ -72,7 +82,15 @@ def fused_statistics(
     causal: bool,
     settings: Settings,
 ) -> LayerStatistics:
-    """What `vectorised_statistics` gives, in one pass over each matrix of similarities."""
+    """What `vectorised_statistics` gives, in one pass over each similarity matrix.
+
+    Args:
+        head_output: Z.
+        mass: What each key received from all real queries.
+        batch: The windows.
+        causal: Whether no query sees a later key.
+        settings: What is measured.
+    """
     dtype = torch.float64 if head_output.dtype == torch.float64 else torch.float32
     measurement = FusedMeasurement(batch, settings, [head_output.shape[1]], dtype, Buffers())
     measurement.add(head_output, mass, causal=causal)
@@ -81,11 +99,11 @@ def fused_statistics(
 
 
 class FusedMeasurement:
-    """Measures layers as they come, and gives all statistics at the end.
+    """Measures the layers of a stack one after the other, and gives all statistics at the end.
 
-    What belongs to the texts alone is made once for all layers. What is kept of layers has its
-    place before the model runs: made in between, it would come to lie where large activations were,
-    and these would need new memory in every layer.
+    What depends on the windows alone is made once for all layers. What is kept of each layer is
+    allocated before the model runs: allocated in between, it would take the place of large
+    activations, which would then need new memory in every layer.
     """
 
     def __init__(
@@ -96,17 +114,22 @@ class FusedMeasurement:
         dtype: torch.dtype,
         buffers: Buffers,
     ) -> None:
-        """Expect layers of so many heads each, whose vectors are measured in that precision.
+        """Make room for what is kept of each layer.
 
-        Sums by position are in `buffers`: what is to outlast the next measurement must be copied.
+        Args:
+            batch: The windows as the stack reads them.
+            settings: What is measured.
+            heads: Number of heads of each layer that will be added.
+            dtype: Of the vectors when they are measured: float32 or float64.
+            buffers: Hold the sums by position, until the next measurement with the same buffers.
         """
         self._batch = batch
         self._settings = settings
-        self._texts = texts_of(batch, settings)
+        self._windows = windows_of(batch, settings)
         self._tokens: dict[tuple[bool, torch.dtype], Tokens] = {}
         self._scratch: Scratch | None = None
         self._buffers = buffers
-        self._outputs = [empty_outputs(self._texts, number, dtype, settings) for number in heads]
+        self._outputs = [empty_outputs(self._windows, number, dtype, settings) for number in heads]
         bins, variants = position_bins(settings.window_tokens), len(settings.variants)
         numbers = buffers.numbers("position sums", sum(heads) * variants * bins * bins, dtype)
         self._position_sums = numbers.view(-1, variants, bins, bins).split_with_sizes(list(heads))
@@ -139,13 +162,13 @@ class FusedMeasurement:
             )
         else:
             position_sums = measure_heads(
-                compared, self._texts, layer, outputs, sum_without_products
+                compared, self._windows, layer, outputs, sum_without_products
             )
         self._position_sums[self._added].copy_(position_sums)
         self._added += 1
 
     def statistics(self) -> StackStatistics:
-        """The statistics of the layers, in the order in which they came: all that were expected."""
+        """The statistics of the layers, in the order in which they were added."""
         tables = HeadTables.of(self._batch, self._outputs)
         by_rule = tables.by_rule()
         rows = tables.rows(by_rule)
@@ -176,18 +199,18 @@ class FusedMeasurement:
         key = causal, mass.dtype
         if key not in self._tokens:
             self._tokens[key] = tokens_of(self._batch, mass.dtype, causal, self._settings)
-        # As the model wrote them: the heads of a token lie side by side.
+        # As the model wrote them, the heads of a token are adjacent.
         by_token = vectors.transpose(1, 2).contiguous().numpy()
         measure_tokens(by_token, mass.contiguous().numpy(), self._tokens[key], layer, outputs)
 
     def _measure_short_windows(
         self, vectors: Float[Tensor, "batch head token d_head"], layer: Layer, outputs: Outputs
     ) -> None:
-        """Run the compiled pass over the products of a few texts at a time."""
+        """Run the compiled pass over the dot products of a few windows at a time."""
         n_windows, heads, n, _ = vectors.shape
         if self._scratch is None:
-            self._scratch = new_scratch(self._texts, layer)
-        task = Task(self._texts, layer, outputs, self._scratch)
+            self._scratch = new_scratch(self._windows, layer)
+        task = Task(self._windows, layer, outputs, self._scratch)
         together = min(n_windows, TILE_NUMBERS // (heads * n * n))
         buffer = self._buffers.numbers("products", together * heads * n * n, vectors.dtype)
         for first in range(0, n_windows, together):
@@ -209,7 +232,7 @@ class FusedMeasurement:
 
 
 def _fits(vectors: Float[Tensor, "batch head token d_head"]) -> bool:
-    """Whether all products of a text may be held at once."""
+    """Whether all dot products of a window may be held at once."""
     _, heads, n, _ = vectors.shape
     return heads * n * n <= TILE_NUMBERS
 
@@ -222,7 +245,7 @@ def _position_sums(
     batch: WindowBatch,
     settings: Settings,
 ) -> Float[Tensor, "some_heads variant position position"]:
-    """The sums by position of some heads: what the pass made on its way, the rest by products."""
+    """The sums by position of some heads: those that the pass made, and the rest from vectors."""
     vectors, n, window = vectors[:, heads], vectors.shape[2], settings.window_tokens
     own = torch.from_numpy(outputs.own_sums)[heads, :, :n]
     made = {}

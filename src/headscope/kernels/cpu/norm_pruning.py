@@ -1,8 +1,9 @@
-"""The most similar pairs of long texts, without most of the products.
+"""The most similar pairs of long windows, found without most of the dot products.
 
-A scalar product is at most the product of the two lengths. With the longest vectors first, what a
-row has to be compared with ends where that falls below the least similarity that is still wanted.
-In heads of SmolLM2 a fifth of all products is computed, for the top 1 %.
+A dot product is at most the product of the two lengths. With the longest vectors first, a row need
+only be compared with tokens up to where this bound falls below the least similarity still wanted:
+in heads of SmolLM2, a fifth of all products for the top 1 %. Given the vectors of a head; fills the
+same `Outputs` as the other passes, where nothing but `top` rules is asked for.
 """
 
 from dataclasses import dataclass
@@ -13,80 +14,94 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from headscope.kernels.cpu.jit import measure_heads as compiled
-from headscope.kernels.cpu.jit.layout import Layer, Task, Texts
+from headscope.kernels.cpu.jit.layout import Layer, Task, Windows
 from headscope.kernels.similarity import vector_lengths
 
 _ROWS = 128
-"""Rows compared at once: all of them with as much as the first, which has the longest vector."""
+"""Rows compared at once, each with as many tokens as the first, whose vector is longest."""
 
 _SLACK = 1e-5
-"""Relative, for what rounding makes of lengths and products."""
+"""Relative tolerance for rounding errors of lengths and products."""
 
 
-def only_largest_wanted(texts: Texts, layer: Layer) -> bool:
-    """Whether nothing is asked of a matrix but its largest similarities."""
+def only_largest_wanted(windows: Windows, layer: Layer) -> bool:
+    """Whether only the largest similarities of each matrix are wanted.
+
+    Args:
+        windows: Says which pair rules are measured.
+        layer: Says which sums are wanted.
+    """
     summed = layer.sum_own or layer.sum_scaled or layer.profiles
-    return not summed and bool(texts.is_top.all())
+    return not summed and bool(windows.is_top.all())
 
 
-def all_counted(texts: Texts) -> Texts:
-    """The texts as `NormPruning` has them: their counted tokens come first, and no others."""
-    return texts._replace(
-        counted=np.ones_like(texts.counted),
-        end_counted=texts.counted.sum(1, dtype=texts.end_counted.dtype),
+def all_counted(windows: Windows) -> Windows:
+    """The windows as `NormPruning` orders them: their counted tokens first, and no others.
+
+    Args:
+        windows: In their own order.
+    """
+    return windows._replace(
+        counted=np.ones_like(windows.counted),
+        end_counted=windows.counted.sum(1, dtype=windows.end_counted.dtype),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class NormPruning:
-    """What a head writes for the counted tokens of texts, the longest vectors first."""
+    """What a head writes for the counted tokens of windows, the longest vectors first."""
 
     vectors: Float[Tensor, "batch token d_head"]
-    """In the order of the texts."""
+    """With tokens in the order of the window."""
     places: Int[Tensor, "batch token"]
-    """Those of the longest vectors first; tokens that are not counted come last."""
+    """The tokens in order of length, longest first; tokens that are not counted come last."""
     lengths: Float[np.ndarray, "batch token"]
-    texts: Texts
-    """In which all tokens are counted."""
+    windows: Windows
+    """As `all_counted` gives them."""
 
     @classmethod
     def of(
         cls,
         vectors: Float[Tensor, "batch token d_head"],
         counted: Bool[np.ndarray, "batch token"],
-        texts: Texts,
+        windows: Windows,
     ) -> "NormPruning":
-        """The vectors of a head, put in order."""
+        """The vectors of a head, ordered by length."""
         lengths = vector_lengths(vectors).masked_fill_(~torch.from_numpy(counted), -1)
         lengths, places = lengths.sort(descending=True)
-        return cls(vectors, places, lengths.numpy(), texts)
+        return cls(vectors, places, lengths.numpy(), windows)
 
     def measure(
-        self, guess: float, text: int, head: int, task: Task, buffer: Float[Tensor, " number"]
+        self, guess: float, window: int, head: int, task: Task, buffer: Float[Tensor, " number"]
     ) -> bool:
-        """Find and count the largest similarities of a text; whether that went well.
+        """Find and count the largest similarities of a window; False if that failed.
 
-        `guess` is a similarity that, probably, as many pairs reach as any rule takes.
+        Args:
+            guess: A similarity that probably at least as many pairs reach as any rule takes.
+            window: Its place in the batch.
+            head: Its place in the layer.
+            task: What is read and written.
+            buffer: Room for a tile of products.
         """
-        n = int(self.texts.end_counted[text])
-        places = self.places[text, :n]
-        rows = self.vectors[text].index_select(0, places)
+        n = int(self.windows.end_counted[window])
+        places = self.places[window, :n]
+        rows = self.vectors[window].index_select(0, places)
         columns, tiles = rows.mT, buffer.numpy()
-        compiled.begin_ordered(guess, text, head, task)
+        compiled.begin_ordered(guess, window, head, task)
         floor, row = guess, 0
-        while (end := self._end_of_row(row, floor, text)) > row + 1:
-            behind = min(row + _ROWS, row + max(1, len(tiles) // (end - row)), n)
-            tile = tiles[: (behind - row) * (end - row)].reshape(behind - row, end - row)
-            torch.mm(rows[row:behind], columns[:, row:end], out=torch.from_numpy(tile))
-            floor = compiled.sift_ordered(tile, row, text, self.texts, task.scratch)
-            row = behind
-        return bool(compiled.finish_ordered(places.numpy(), text, head, task))
+        while (end := self._end_of_row(row, floor, window)) > row + 1:
+            stop = min(row + _ROWS, row + max(1, len(tiles) // (end - row)), n)
+            tile = tiles[: (stop - row) * (end - row)].reshape(stop - row, end - row)
+            torch.mm(rows[row:stop], columns[:, row:end], out=torch.from_numpy(tile))
+            floor = compiled.sift_ordered(tile, row, window, self.windows, task.scratch)
+            row = stop
+        return bool(compiled.finish_ordered(places.numpy(), window, head, task))
 
-    def _end_of_row(self, row: int, floor: float, text: int) -> int:
-        """One past the last token whose similarity to that of a row may reach the floor."""
-        n = int(self.texts.end_counted[text])
+    def _end_of_row(self, row: int, floor: float, window: int) -> int:
+        """One past the last token whose similarity to the token of a row may reach the floor."""
+        n = int(self.windows.end_counted[window])
         if row >= n or floor <= 0:
             return n
-        lengths = self.lengths[text, :n]
+        lengths = self.lengths[window, :n]
         least = floor * (1 - _SLACK) / max(lengths[row], np.finfo(lengths.dtype).tiny)
         return n - int(np.searchsorted(lengths[::-1], least))

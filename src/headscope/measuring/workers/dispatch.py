@@ -1,7 +1,7 @@
-"""Every shard to a worker, until all are written.
+"""Gives shards to the workers of a pool until all are written.
 
-A worker has one shard at a time and asks for no more before it is done: nothing piles up anywhere,
-and the results themselves never come here. A shard whose worker is lost is dispatched again.
+A worker has one shard at a time and gets the next when it is done, so nothing queues up, and the
+results themselves never come here. A shard whose worker is lost is given to another one.
 """
 
 from collections import Counter, deque
@@ -23,39 +23,44 @@ class WorkerReady:
 
 @dataclass(frozen=True, slots=True)
 class WorkerLost:
-    """A worker is gone; another one is being started in its place."""
+    """A worker is gone; the pool is starting another one in its place."""
 
     worker: str
     shard: int | None
-    """What it was measuring; None while it was still loading the model."""
+    """What it was measuring; None if it was still loading the model."""
     reason: str
 
 
 WorkerEvent = ShardDone | WorkerReady | WorkerLost
+"""What a pool reports."""
 
 
 @runtime_checkable
 class WorkerPool(Protocol):
     """Some workers, each of which measures one shard at a time and writes it itself.
 
-    Crews are context managers: leaving one ends all its workers at once, whatever they are doing.
-    A shard that is half done is nowhere, and is done again by whoever goes on with the run.
+    Pools are context managers: leaving one ends all its workers at once. A half-measured shard
+    leaves nothing on disk, and is measured again when the run is resumed.
     """
 
     @property
     def free(self) -> int:
-        """How many workers wait for a shard."""
+        """Number of workers that wait for a shard."""
 
     def give(self, number: int) -> None:
-        """Give a shard to a worker that waits."""
+        """Give a shard to a waiting worker.
+
+        Args:
+            number: Of the shard.
+        """
 
     def next_event(self) -> WorkerEvent:
-        """What happens next, waited for. Errors that users can mend are raised."""
+        """Wait for the next event. Errors that users can fix are raised."""
 
 
-MOST_TRIES = 4
-"""A shard that takes so many workers down with it ends the run; so do as many workers in a row
-that never begin."""
+MAX_TRIES = 4
+"""A shard that is lost with its worker this many times ends the run; so do this many workers in a
+row that never start."""
 
 
 def dispatch(
@@ -64,7 +69,14 @@ def dispatch(
     on_done: Callable[[ShardDone], None],
     progress: Progress,
 ) -> None:
-    """Have all shards measured. `on_done` hears of each once it is written."""
+    """Have all shards measured.
+
+    Args:
+        pool: The workers.
+        numbers: Of the shards.
+        on_done: Called for each shard once it is written.
+        progress: Is told of workers that start or are lost.
+    """
     waiting = deque(numbers)
     under_way: set[int] = set()
     lost: Counter[int | None] = Counter()
@@ -79,31 +91,35 @@ def dispatch(
             case WorkerReady(worker):
                 lost[None] = 0
                 progress.note("worker ready", worker=worker)
-            case WorkerLost(shard=shard) as news:
+            case WorkerLost(shard=shard) as lost_worker:
                 lost[shard] += 1
-                if lost[shard] >= MOST_TRIES:
-                    raise _given_up(news)
-                progress.say(_in_words(news), kind="worker lost")
+                if lost[shard] >= MAX_TRIES:
+                    raise _too_many_losses(lost_worker)
+                progress.say(_loss_message(lost_worker), kind="worker lost")
                 if shard is not None:
                     under_way.discard(shard)
-                    # At once, so that nobody waits for it at the end.
+                    # It comes first, so that nothing waits for it at the end.
                     waiting.appendleft(shard)
 
 
-def _in_words(news: WorkerLost) -> str:
-    doing = "loading the model" if news.shard is None else f"measuring shard {news.shard}"
-    again = "another one begins" if news.shard is None else "the shard is done again"
-    return f"worker {news.worker} was lost while {doing} ({news.reason}); {again}"
+def _loss_message(lost_worker: WorkerLost) -> str:
+    doing = (
+        "loading the model" if lost_worker.shard is None else f"measuring shard {lost_worker.shard}"
+    )
+    again = (
+        "starting another one" if lost_worker.shard is None else "the shard will be measured again"
+    )
+    return f"worker {lost_worker.worker} was lost while {doing} ({lost_worker.reason}); {again}"
 
 
-def _given_up(news: WorkerLost) -> WorkerError:
-    if news.shard is None:
+def _too_many_losses(lost_worker: WorkerLost) -> WorkerError:
+    if lost_worker.shard is None:
         return WorkerError(
-            f"no worker could begin in {MOST_TRIES} tries (the last: {news.reason}); "
+            f"no worker could start in {MAX_TRIES} tries (the last: {lost_worker.reason}); "
             "try the same command without workers to see what is wrong"
         )
     return WorkerError(
-        f"shard {news.shard} was lost with its worker {MOST_TRIES} times (the last: "
-        f"{news.reason}); if memory ran out, use fewer workers or a smaller --batch-tokens, then "
-        "run the same command again: what was finished is kept"
+        f"shard {lost_worker.shard} was lost with its worker {MAX_TRIES} times (the last: "
+        f"{lost_worker.reason}); if memory ran out, use fewer workers or a smaller "
+        "--batch-tokens, then run the same command again: what was finished is kept"
     )

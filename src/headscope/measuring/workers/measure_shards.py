@@ -1,4 +1,4 @@
-"""The shards of a run that are not there yet, measured as the plan of work says."""
+"""Measuring the missing shards of a run, as the work plan says."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -32,16 +32,16 @@ def measure_shards(
 
     Args:
         run: Where windows are read from and shards are written to.
-        model: What reads them, in this process.
+        model: What reads the windows in this process.
         sites: Which attention layers are measured.
-        plan: Who measures.
-        progress: Hears of windows as they are done.
+        plan: Where they are measured, and by how many workers.
+        progress: Is told of windows as they are done.
         loading: How the model was loaded, for workers that load it themselves.
     """
     missing = missing_shards(run, progress)
     exchange = ShardExchange(plan.via) if plan.via else None
     if exchange:
-        missing = _fetch_what_waits(run, exchange, missing)
+        missing = _fetch_waiting(run, exchange, missing)
     corpus = run.manifest.corpus
     progress.stage("windows", total=corpus.windows, done=windows_done(run, missing))
     if plan.in_this_process:
@@ -91,8 +91,8 @@ def _worker_pool(plan: WorkPlan, recipe: WorkerRecipe, shards: int) -> Iterator[
             yield actors
 
 
-def _fetch_what_waits(run: RunFolder, exchange: ShardExchange, missing: list[int]) -> list[int]:
-    """The shards that are still missing after those in the store were taken out of it."""
+def _fetch_waiting(run: RunFolder, exchange: ShardExchange, missing: list[int]) -> list[int]:
+    """Take waiting shards out of the store; returns those that are still missing."""
     for number in filter(exchange.has_shard, missing):
         exchange.take_shard(run.path, number)
     return [number for number in missing if not run.shards.is_whole(number)]

@@ -8,11 +8,15 @@ import torch
 from headscope.errors import SettingsError
 
 Place = Literal["local", "ray"]
-"""This machine, or whatever Ray is connected to."""
+"""This machine, or a Ray cluster."""
 
 
 def place(name: str) -> Place:
-    """The place of that name; any other name is refused."""
+    """The place of that name; any other name is refused.
+
+    Args:
+        name: `local` or `ray`.
+    """
     for known in get_args(Place):
         if name == known:
             chosen: Place = known
@@ -21,7 +25,7 @@ def place(name: str) -> Place:
 
 
 class WorkOptions(TypedDict, total=False):
-    """The plan of work as keywords of `analyze`."""
+    """The work plan as keywords of `analyze`."""
 
     on: Place
     workers: int | None
@@ -35,21 +39,21 @@ class WorkOptions(TypedDict, total=False):
 class WorkPlan:
     """How the work is shared out. None of this changes a number by more than 1e-5.
 
-    The bits of a shard depend on the threads that measured it, since they decide the order of
-    additions; workers with equal thread counts give equal bits.
+    The bits of a shard depend on the number of threads that measured it, which decides the order of
+    additions: equal thread counts give equal bits, whatever the number of workers.
     """
 
     on: Place = "local"
     workers: int | None = None
-    """None: this process alone; with Ray, a worker for every `threads` cores of the cluster."""
+    """None: this process alone; with Ray, one worker per `threads` cores of the cluster."""
     threads: int | None = None
-    """Of a worker. None: the cores of this machine shared out evenly; on a cluster, one."""
+    """Threads per worker. None: the cores of this machine shared out evenly; on a cluster, one."""
     address: str | None = None
-    """Of a Ray cluster; None starts Ray on this machine, for as long as the run takes."""
+    """Address of a Ray cluster; None starts Ray on this machine for the duration of the run."""
     gpus_per_worker: float = 0.0
-    """What Ray sets aside for a worker; fractions share a GPU."""
+    """GPUs that Ray reserves for each worker; with fractions, workers share one."""
     via: str | None = None
-    """A URL of fsspec through which shards travel, where workers do not see the run folder."""
+    """An fsspec URL through which shards are exchanged, if workers do not see the run folder."""
 
     def __post_init__(self) -> None:
         if self.on not in get_args(Place):
@@ -73,12 +77,21 @@ class WorkPlan:
         return self.on == "local" and self.workers is None
 
     def workers_for(self, shards: int, cores: int) -> int:
-        """How many workers to start: no more than there are shards."""
+        """Number of workers to start: no more than there are shards.
+
+        Args:
+            shards: Number of shards to measure.
+            cores: Number of cores, here or of the cluster.
+        """
         asked = self.workers or max(1, cores // (self.threads or 1))
         return max(1, min(asked, shards))
 
     def threads_for(self, shards: int) -> int:
-        """The threads on which each shard of a run of so many shards is measured."""
+        """Number of threads on which each shard of a run is measured.
+
+        Args:
+            shards: Number of shards of the run.
+        """
         cores = torch.get_num_threads()
         if self.threads is not None or self.in_this_process:
             return self.threads or cores

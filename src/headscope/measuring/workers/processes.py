@@ -1,7 +1,7 @@
-"""Workers as processes of this machine: both ends of the pipe.
+"""Workers as processes on this machine: both ends of the pipe.
 
-Each is a Python of its own, told what to do by lines of JSON on its standard input, and answering
-by lines of JSON on its standard output. It ends when its input ends, however this process ends.
+Each is a Python process that reads lines of JSON from its standard input and answers with lines of
+JSON on its standard output. It ends when its input ends, so it never outlives this process.
 """
 
 import json
@@ -23,11 +23,11 @@ from headscope.measuring.workers.dispatch import WorkerEvent, WorkerLost, Worker
 from headscope.measuring.workers.shard_worker import ShardDone, ShardWorker, WorkerRecipe
 
 _COMMAND = [sys.executable, "-m", "headscope.measuring.workers.processes"]
-_LAST_BREATH_S = 5.0
+_EXIT_WAIT_S = 5.0
 
 
 class LocalProcesses:
-    """A pool of processes, which are replaced when they die."""
+    """A pool of processes, which replaces those that die."""
 
     def __init__(self, recipe: WorkerRecipe, workers: int) -> None:
         self._recipe = recipe
@@ -48,7 +48,7 @@ class LocalProcesses:
 
     @property
     def free(self) -> int:
-        """How many processes wait for a shard."""
+        """Number of processes that wait for a shard."""
         return len(self._free)
 
     def give(self, number: int) -> None:
@@ -56,19 +56,19 @@ class LocalProcesses:
         self._free.pop(0).give(number)
 
     def next_event(self) -> WorkerEvent:
-        """What happens next in any of the processes."""
+        """Wait for the next event in any of the processes."""
         while True:
             for key, _ in self._answers.select():
-                news = self._hear(key.data)
-                if news is not None:
-                    return news
+                event = self._read_answer(key.data)
+                if event is not None:
+                    return event
 
     def _start(self) -> None:
         process = _Process(self._recipe)
         self._all.add(process)
         self._answers.register(process.answers, selectors.EVENT_READ, process)
 
-    def _hear(self, process: "_Process") -> WorkerEvent | None:
+    def _read_answer(self, process: "_Process") -> WorkerEvent | None:
         line = process.answers.readline()
         if not line:
             return self._replace(process)
@@ -93,18 +93,18 @@ class LocalProcesses:
 
 
 class _Process:
-    """One worker, seen from outside."""
+    """One worker, seen from this process."""
 
     def __init__(self, recipe: WorkerRecipe) -> None:
         threads = str(recipe.threads)
-        # What it complains of goes to a file without a name, read only if it dies.
-        self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        # Its standard error goes to an unnamed file, which is read only if it dies.
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             _COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._complaints,
-            # Ctrl-C in a terminal goes to all processes of a session: workers are ended by us.
+            stderr=self._errors,
+            # Ctrl-C in a terminal goes to all processes of a session, but we end the workers.
             start_new_session=True,
             env=os.environ | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads},
         )
@@ -122,44 +122,44 @@ class _Process:
         self._tell({"shard": number})
 
     def kill(self) -> None:
-        """End it, in the middle of whatever it does."""
+        """End it at once."""
         self._process.kill()
         self._process.wait()
-        self._complaints.close()
+        self._errors.close()
         self.answers.close()
         with suppress(BrokenPipeError):
             self._tasks.close()
 
     def reason_of_death(self) -> str:
-        """Why it ended by itself, in words; nothing is left of it after this."""
+        """Why it ended by itself, in words. It is cleaned up after this."""
         try:
             # Its output ends a moment before the process itself does.
-            code = self._process.wait(timeout=_LAST_BREATH_S)
+            code = self._process.wait(timeout=_EXIT_WAIT_S)
         except subprocess.TimeoutExpired:
             code = 0
-        self._complaints.seek(0)
-        complaints = self._complaints.read().decode(errors="replace").strip().splitlines()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
         self.kill()
         if code < 0:
             return f"killed by {signal.Signals(-code).name}"
-        return " ".join(complaints[-1].split())[:300] if complaints else f"ended with code {code}"
+        return " ".join(lines[-1].split())[:300] if lines else f"ended with code {code}"
 
     def _tell(self, task: dict[str, object]) -> None:
-        with suppress(BrokenPipeError):  # It is dead, then, which its answers will tell.
+        with suppress(BrokenPipeError):  # it is dead then, and its answers will end
             self._tasks.write(json.dumps(task).encode() + b"\n")
             self._tasks.flush()
 
 
 def _error(name: str, message: str) -> HeadscopeError:
-    """The error that a worker met, as if it had been met here."""
-    kind = getattr(errors, name, HeadscopeError)
-    error: HeadscopeError = kind(message)
+    """The error that a worker reported, as if it had occurred here."""
+    error_class = getattr(errors, name, HeadscopeError)
+    error: HeadscopeError = error_class(message)
     return error
 
 
 def main() -> None:
-    """Take shard numbers from standard input, say on standard output when each is written."""
-    # Whatever a library prints must not stand between our lines.
+    """Read shard numbers from standard input, and report each written shard on standard output."""
+    # What libraries print must not get between our lines.
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     tasks: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -175,7 +175,7 @@ def main() -> None:
 
 
 def _listen(tasks_in: IO[bytes], tasks: "queue.SimpleQueue[dict[str, Any]]") -> None:
-    """Pass tasks on; when they end, so does the process, in the middle of whatever it does."""
+    """Pass tasks on; when there are no more to come, end the process at once."""
     for line in tasks_in:
         tasks.put(json.loads(line))
     os._exit(0)

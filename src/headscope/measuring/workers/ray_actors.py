@@ -1,7 +1,7 @@
-"""Workers as actors of Ray, on this machine or on a cluster.
+"""Workers as Ray actors, on this machine or on a cluster.
 
-Actors that find no room yet are waited for by Ray itself: a machine that joins the cluster is
-given work, and one that leaves takes no more with it than the shards it was measuring.
+Ray keeps actors waiting until there is room for them: a machine that joins the cluster gets work,
+and one that leaves costs no more than the shards it was measuring.
 """
 
 import logging
@@ -16,20 +16,24 @@ from headscope.measuring.workers.dispatch import WorkerEvent, WorkerLost, Worker
 from headscope.measuring.workers.shard_worker import ShardDone, ShardWorker, WorkerRecipe
 
 PATIENCE_S = 120.0
-"""So long it may take until the first worker begins."""
+"""Maximum time until the first worker starts."""
 
 _STORE_BYTES = 100 * 2**20
-"""Memory for objects that Ray passes around: we pass a few numbers."""
+"""Memory for objects that Ray passes around: ours are a few numbers."""
 
 
 @contextmanager
 def connected(address: str | None, cores: int) -> Iterator[Any]:
-    """Ray, connected to a cluster, or started here on loopback for as long as this is open.
+    """Ray, connected to a cluster, or started on this machine while this is open.
 
-    A Ray that the caller has connected is used, and left as it is.
+    If the caller is already connected to Ray, that connection is used and left as it is.
+
+    Args:
+        address: Of a cluster; None for this machine.
+        cores: Number of cores for Ray on this machine.
     """
-    # Read by Ray when it is imported. The second keeps a Ray that we start off the network: who
-    # reaches its ports can run anything.
+    # Ray reads these when it is imported. The last one keeps a Ray that we start off the network:
+    # anyone who reaches its ports can run any code.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if address is None:
@@ -57,7 +61,7 @@ def connected(address: str | None, cores: int) -> Iterator[Any]:
                 **local,
             )
             break
-        except Exception as error:  # which one depends on how far it got
+        except Exception as error:  # of which class depends on how far it got
             ray.shutdown()
             # Ray gives itself 30 s to start, which is short on a busy machine.
             if may_try_again:
@@ -71,7 +75,7 @@ def connected(address: str | None, cores: int) -> Iterator[Any]:
 
 
 class RayActors:
-    """A pool of actors, which are replaced when they die."""
+    """A pool of actors, which replaces those that die."""
 
     def __init__(
         self, ray: Any, recipe: WorkerRecipe, workers: int, gpus_per_worker: float = 0.0
@@ -88,12 +92,12 @@ class RayActors:
         )(_Actor)
         self._free: list[Any] = []
         self._busy: dict[Any, tuple[Any, int | None]] = {}
-        """What is waited for, with the actor and its shard; None while it loads the model."""
+        """The actor and the shard of each pending call; None while the actor loads the model."""
         self._names: dict[Any, str] = {}
         self._context = ExitStack()
 
     def __enter__(self) -> "RayActors":
-        # Ray prints that a worker died to standard output, which is for results; we say it, too.
+        # Ray reports lost workers on standard output, which is for results; we report them too.
         nowhere = self._context.enter_context(Path(os.devnull).open("w"))
         self._context.enter_context(redirect_stdout(nowhere))
         for _ in range(self._workers):
@@ -107,7 +111,7 @@ class RayActors:
 
     @property
     def free(self) -> int:
-        """How many actors wait for a shard."""
+        """Number of actors that wait for a shard."""
         return len(self._free)
 
     def give(self, number: int) -> None:
@@ -116,13 +120,13 @@ class RayActors:
         self._busy[actor.measure.remote(number)] = (actor, number)
 
     def next_event(self) -> WorkerEvent:
-        """What happens next in any of the actors."""
+        """Wait for the next event in any of the actors."""
         patience = None if self._names else PATIENCE_S
         done, _ = self._ray.wait(list(self._busy), timeout=patience)
         if not done:
             raise WorkerError(
-                f"no worker began within {PATIENCE_S:.0f} s; each asks Ray for "
-                f"{self._recipe.threads} cores and a GPU if so told, and the cluster has "
+                f"no worker started within {PATIENCE_S:.0f} s; each asks Ray for "
+                f"{self._recipe.threads} cores (and the GPUs asked for), and the cluster has "
                 f"{self._ray.cluster_resources()}; ask for fewer threads, or add machines"
             )
         actor, shard = self._busy.pop(done[0])
@@ -145,14 +149,14 @@ class RayActors:
         self._busy[actor.name.remote()] = (actor, None)
 
     def _replace(self, actor: Any, shard: int | None, reason: str) -> WorkerLost:
-        # It may still be alive behind a broken connection: it must not go on with the shard.
+        # It may still be alive with a broken connection, and must not go on with the shard.
         self._ray.kill(actor)
         self._start()
         return WorkerLost(self._names.pop(actor, "actor"), shard, reason)
 
 
 class _Actor:
-    """What runs on Ray's side."""
+    """A worker as Ray runs it."""
 
     def __init__(self, recipe: WorkerRecipe) -> None:
         self._recipe = recipe
@@ -160,12 +164,12 @@ class _Actor:
 
     def name(self) -> str:
         """Machine and process, once the model is loaded."""
-        # Not when the actor is made: what goes wrong here is told as it is.
+        # Not in __init__: errors that are raised here reach us unchanged.
         self._worker = ShardWorker(self._recipe)
         return self._worker.name
 
     def measure(self, number: int) -> ShardDone:
-        """The news that a shard is written, after it was."""
+        """Measure and write a shard."""
         assert self._worker is not None
         return self._worker.measure(number)
 

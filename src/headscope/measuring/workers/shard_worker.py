@@ -1,4 +1,4 @@
-"""What a worker is made of: the model, loaded once, and the run folder that it writes shards to."""
+"""A worker: the model, loaded once, and the run folder that it writes shards to."""
 
 import os
 import socket
@@ -21,7 +21,7 @@ from headscope.runs.manifest import differences
 
 @dataclass(frozen=True, slots=True)
 class WorkerRecipe:
-    """All that a worker has to be told, as plain values that travel as JSON."""
+    """All that a worker needs to know, as plain values that are sent as JSON."""
 
     run: str
     """The run folder, as the worker sees it."""
@@ -33,7 +33,7 @@ class WorkerRecipe:
     trust_remote_code: bool = False
     projection: str | None = None
     via: str | None = None
-    """Where the run is fetched from and shards are put, for workers that see no run folder."""
+    """The store through which shards are exchanged, for workers that do not see the run folder."""
 
     @classmethod
     def of(
@@ -46,13 +46,22 @@ class WorkerRecipe:
         loading: LoadOptions,
         via: str | None = None,
     ) -> "WorkerRecipe":
-        """The recipe for workers of a run; `elsewhere` says that they are on other machines."""
+        """The recipe for the workers of a run.
+
+        Args:
+            run: The run folder.
+            model: As it is loaded in this process.
+            threads: Number of threads of each worker.
+            elsewhere: Whether workers are on other machines.
+            loading: How the model was loaded.
+            via: The URL of a store, for workers that do not see the run folder.
+        """
         if model.path is None:
             raise SettingsError(
                 f"workers: {model.name} is a model object, which cannot be sent to workers; "
                 "save it to a folder and pass the folder, or leave out workers and on"
             )
-        # Another machine has no copy of this one's hub cache, but may have the model by its name.
+        # Another machine does not have this one's hub cache, but may find the model by its name.
         by_name = elsewhere and not Path(model.name).expanduser().is_dir()
         return cls(
             run=str(run.resolve()),
@@ -78,7 +87,7 @@ class ShardDone:
 
 
 class ShardWorker:
-    """Measures shards, one after the other, on so many threads as it was given."""
+    """Measures shards one after the other, on the number of threads that its recipe says."""
 
     def __init__(self, recipe: WorkerRecipe) -> None:
         self._recipe = recipe
@@ -113,22 +122,26 @@ class ShardWorker:
         return f"{socket.gethostname()}:{os.getpid()}"
 
     def measure(self, number: int) -> ShardDone:
-        """The news that a shard is written, after it was."""
-        begun = time.monotonic()
+        """Measure and write a shard.
+
+        Args:
+            number: Of the shard.
+        """
+        started = time.monotonic()
         self._use_threads()
         if self._exchange:
             self._exchange.fetch_windows(self._run.path, number)
         measure_shard(self._run, self._model, self._sites, number)
         if self._exchange:
             self._exchange.put_shard(self._run.path, number)
-        return ShardDone(number, time.monotonic() - begun, self.name)
+        return ShardDone(number, time.monotonic() - started, self.name)
 
     def _use_threads(self) -> None:
-        # Each thread of a process has its own number of threads: said where the work is done.
+        # torch keeps this number per thread, so it is set where the work is done.
         torch.set_num_threads(self._recipe.threads)
 
     def _refuse_another_model(self) -> None:
-        """A machine with other weights or versions would put other numbers into the run."""
+        """Refuse other weights or versions, which would put other numbers into the run."""
         manifest = self._run.manifest
         here = describe_run(self._model, manifest.corpus, manifest.settings, self._sites)
         if different := differences(manifest, here, corpus=False):

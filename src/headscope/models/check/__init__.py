@@ -1,1 +1,1 @@
-"""What is found out about a model on load: its attention sites, and that the tap is right."""
+"""What is found out when a model is loaded: its attention sites, and that the tap is right."""

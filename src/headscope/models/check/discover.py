@@ -1,4 +1,4 @@
-"""Which attention sites a model has: measured on one forward pass, not read from its names."""
+"""Which attention sites a model has: found by one forward pass, not by names."""
 
 from collections import Counter
 
@@ -16,7 +16,12 @@ def discover_sites(
     """The sites of all attention calls of one forward pass, in their order.
 
     `layer_idx` is missing in some families, collides between stacks in others, and layers may share
-    one module: only the order of calls numbers them all.
+    one module: only the order of calls numbers all of them.
+
+    Args:
+        model: Which made the calls, on a probe.
+        tier: How head outputs are read.
+        calls: What one forward pass computed.
     """
     first_tokens = calls[0].attention.shape[-2]
     causal = [_is_causal(call.attention) for call in calls]
@@ -46,6 +51,6 @@ def discover_sites(
 
 
 def _is_causal(attention: Float[Tensor, "batch head query key"]) -> bool:
-    """Whether no query of the first text, which has no padding, looks at a later key."""
+    """Whether no query of the first input, which has no padding, attends to a later key."""
     queries, keys = attention.shape[-2:]
     return queries == keys and bool((attention[0].triu(diagonal=1) == 0).all())

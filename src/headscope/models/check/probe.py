@@ -1,4 +1,4 @@
-"""A tiny batch for any model: what discovery and self-check run on."""
+"""A tiny batch of random inputs for any model: what discovery and self-check run on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,11 @@ class Probe:
 
 
 def modality_of(model: PreTrainedModel) -> Modality:
-    """What the model reads, from the name of its main input."""
+    """What the model reads, from the name of its main input.
+
+    Args:
+        model: Any model of transformers.
+    """
     names: dict[str, Modality] = {
         "input_ids": "text",
         "pixel_values": "vision",
@@ -47,7 +51,12 @@ def modality_of(model: PreTrainedModel) -> Modality:
 
 
 def probe_of(model: PreTrainedModel, seed: int = 0) -> Probe:
-    """Random inputs for the model, the same for the same seed."""
+    """Random inputs for a model, the same for the same seed.
+
+    Args:
+        model: Of text, images or sound.
+        seed: Of the inputs.
+    """
     generator = torch.Generator().manual_seed(seed)
     padded: dict[str, Tensor] = {}
     alone: dict[str, Tensor] | None = {}
@@ -63,7 +72,7 @@ def probe_of(model: PreTrainedModel, seed: int = 0) -> Probe:
             padded |= {"input_values": sound, "attention_mask": mask}
             alone = _second_alone(padded, _AUDIO_SAMPLES[1])
         case "input_features":
-            frames = 2 * model.config.max_source_positions  # two frames a position, as in Whisper
+            frames = 2 * model.config.max_source_positions  # two frames per position, as in Whisper
             spectrogram = (2, model.config.num_mel_bins, frames)
             padded["input_features"] = torch.randn(spectrogram, generator=generator)
             alone = None
@@ -83,7 +92,11 @@ def probe_of(model: PreTrainedModel, seed: int = 0) -> Probe:
 
 
 def padding_id(model: PreTrainedModel) -> int:
-    """The token id to write under padding; 0 where the model names none, since it is masked."""
+    """The token id to use for padding; 0 where the model has none, since padding is masked.
+
+    Args:
+        model: Any model of transformers.
+    """
     text_config = model.config.get_text_config()
     identifier = getattr(text_config, "pad_token_id", None)
     return identifier if isinstance(identifier, int) and identifier >= 0 else 0
@@ -92,7 +105,7 @@ def padding_id(model: PreTrainedModel) -> int:
 def _random_tokens(
     model: PreTrainedModel, lengths: tuple[int, int], generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """Token ids and mask. No real token has the padding id: RoBERTa would take it for padding."""
+    """Token ids and mask. No token has the padding id: RoBERTa would take it for padding."""
     vocabulary: int = model.get_input_embeddings().num_embeddings  # type: ignore[assignment]
     padding = padding_id(model)
     ids = torch.randint(0, vocabulary - 1, (2, max(lengths)), generator=generator)

@@ -1,4 +1,4 @@
-"""The output projection of each attention call, found by what flows into it."""
+"""The output projection of each attention call, found by the numbers that go into it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Projection:
         joined = self.arguments[position]
         by_head = joined if joined.ndim == 4 else joined.unflatten(-1, (heads, -1))
         keep = torch.eye(heads + 1, heads, dtype=joined.dtype, device=joined.device)
-        # All heads in one call, one after the other along the first axis: no projection mixes it.
+        # All heads in one call, stacked along the first axis, which no projection mixes.
         parts = [(by_head * kept[:, None]).reshape(joined.shape) for kept in keep]
         arguments = list(self.arguments)
         arguments[position] = torch.cat(parts)

@@ -1,4 +1,4 @@
-"""Whether a model's attention may be computed in pieces, found out by doing it."""
+"""Whether a model's attention may be computed in pieces: found by trying."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,17 +9,22 @@ from headscope.models.taps.interface import InterfaceTap
 from headscope.models.taps.pieces import Cut
 
 _ROWS = 3
-"""Of the few tokens of a self-check, so many make a piece."""
+"""Rows of a piece in the trial, whose inputs have only a few tokens."""
 
 
 def prove_pieces(
     tap: Tap, run: Callable[[], object], whole: Sequence[AttentionCall], tolerance: float
 ) -> None:
-    """Let the tap compute attention in pieces if that gives what `whole` says, at every site.
+    """Let the tap compute attention in pieces, if that gives the same at every site.
 
-    `run` runs the model on the inputs that gave `whole`. A family whose function looks at more than
-    its arguments (rows that depend on each other, tensors that would need cutting too) gives
-    something else or fails, and is cut less, or computed whole.
+    A family whose function uses more than its arguments (rows that depend on each other, tensors
+    that would have to be cut too) gives another result or fails: it is cut less, or not at all.
+
+    Args:
+        tap: Its `cut` is set.
+        run: Runs the model on the inputs that gave `whole`.
+        whole: What attention gives when it is not cut.
+        tolerance: Largest difference, relative to the norm of the result.
     """
     if not isinstance(tap, InterfaceTap):
         return

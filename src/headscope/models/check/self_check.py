@@ -1,13 +1,13 @@
-"""The self-check: what the tap says, held against the model's own arithmetic, on every load.
+"""The self-check: what the tap reads, compared with the model's own arithmetic on every load.
 
-Residuals are relative (Frobenius norm of the difference over that of the reference), the worst over
-all sites. What must hold at every site:
+Residuals are relative (Frobenius norm of the difference over that of the reference), the largest
+over all sites. What must hold at every site:
 
 - **product**: Z_h = A_h V_g for each head h and its value group g. Swapped heads break it.
 - **projection**: the output projection takes exactly Z, heads in order, and the contributions of
-  the heads through it add up to its output. A tensor from behind the projection breaks it.
+  the heads through it add up to its output. A tensor from after the projection breaks it.
 - **rows**: attention rows of real queries sum to 1 (to at most 1 with sinks).
-- **padding**: the shorter text gives the same Z and A alone and padded. A wrong mask breaks it.
+- **padding**: the shorter input gives the same Z and A alone and padded. A wrong mask breaks it.
 - **output**: the model computes the same with the tap as without it.
 
 Product and projection together fix the order of heads: A_h belongs to Z_h, and Z_h is the h-th
@@ -36,25 +36,25 @@ TOLERANCE = {
     torch.float16: 1e-2,
     torch.bfloat16: 5e-2,
 }
-"""Largest residual that passes, by the type of the weights. A wrong head leaves more than 0.05."""
+"""Largest residual that passes, by the dtype of the weights. A wrong head gives more than 0.05."""
 
 Run = Callable[[Inputs], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class SelfCheck:
-    """Residuals of a tap that passed: all within `tolerance`, but for what `flags` says."""
+    """Residuals of a tap that passed: all within `tolerance`, except as `flags` says."""
 
     product: float
     projection: float | None
-    """None when no site's projection takes Z as it is: see `flags`."""
+    """None when no site's projection takes Z unchanged: see `flags`."""
     rows: float
     padding: float | None
     """None where inputs have one size (images, spectrograms)."""
     output: float
     tolerance: float
     flags: tuple[str, ...]
-    """What users of this model must know, in words. Empty for most families."""
+    """What users of this model must know, as sentences. Empty for most families."""
 
     @property
     def residuals(self) -> dict[str, float | None]:
@@ -66,7 +66,18 @@ class SelfCheck:
 def check_tap(
     model: PreTrainedModel, tap: Tap, sites: tuple[AttentionSite, ...], probe: Probe, run: Run
 ) -> SelfCheck:
-    """The residuals of the tap; raises TapError naming the first site that is out of tolerance."""
+    """The residuals of a tap that passes.
+
+    Args:
+        model: The model.
+        tap: How its attention is read.
+        sites: Its attention sites.
+        probe: The inputs of the check.
+        run: Runs the model.
+
+    Raises:
+        TapError: A site is out of tolerance; the message names the first.
+    """
     tolerance = TOLERANCE[model.dtype]
     watch = ProjectionWatch(tolerance)
     calls: list[AttentionCall] = []
@@ -75,7 +86,7 @@ def check_tap(
         calls.append(call)
         watch.announce(call.head_output)
 
-    # The watch is entered first: a tap in function mode must see each function before it does.
+    # The watch is entered first, so that a tap in function mode sees each function before it.
     with watch, tap.listen(on_call):
         output = run(probe.padded)
     alone: list[AttentionCall] = []
@@ -95,7 +106,7 @@ def check_tap(
     if alone:
         residuals = [_padding_residual(*pair) for pair in zip(calls, alone, strict=True)]
         if model.main_input_name == "input_values" and not max(residuals) <= tolerance:
-            # The model's own doing: its convolutions normalise over the whole recording.
+            # That is how the model works: its convolutions normalise over the whole recording.
             padding = max(residuals)
             flags.append("padding changes what this model computes: batch equal lengths only")
         else:
@@ -107,7 +118,7 @@ def check_tap(
         flags.append(
             f"{len(unprojected)} of {len(sites)} output projections do not take the head output as "
             f"it is but gated or normalised ({unprojected[0].name}): the head outputs "
-            "hold, their sum through the projection does not"
+            "are right, but do not add up through the projection"
         )
     projection = None
     if len(unprojected) < len(sites):
@@ -128,7 +139,7 @@ def check_tap(
 
 @dataclass(frozen=True, slots=True)
 class _Worst:
-    """The largest of some residuals, one a site, if it is within tolerance."""
+    """The largest of some residuals, one per site, if it is within tolerance."""
 
     model: str
     sites: tuple[AttentionSite, ...]
@@ -165,13 +176,13 @@ def _attention_times_value(call: AttentionCall) -> Float[Tensor, "batch head que
 
 
 def _row_residual(call: AttentionCall) -> float:
-    """How far the row sums of the first text are from 1; with sinks, how far above 1."""
+    """How far the row sums of the first input are from 1; with sinks, how far above 1."""
     excess = call.attention[0].double().sum(dim=-1) - 1
     return float((excess.clamp_min(0) if call.has_sinks else excess.abs()).max())
 
 
 def _padding_residual(padded: AttentionCall, alone: AttentionCall) -> float:
-    """How much the second text differs from itself alone, attention on padding included."""
+    """How much the second input differs from itself alone, attention on padding included."""
     queries, keys = alone.attention.shape[-2:]
     attention = torch.zeros_like(padded.attention[1, :, :queries])
     attention[..., :keys] = alone.attention[0]
@@ -188,7 +199,7 @@ def _sum_residual(projection: Projection, site: AttentionSite) -> float:
 
 
 def _eager_output(model: PreTrainedModel, probe: Probe, run: Run) -> Any:
-    """What the model computes by its own eager attention, without us."""
+    """What the model computes with its own eager attention, untapped."""
     implementation = model.config._attn_implementation
     model.set_attn_implementation("eager")
     try:

@@ -1,4 +1,4 @@
-"""Taps: three ways to overhear attention, one file each, tried in this order.
+"""Taps: three ways to read attention while a model runs, one file each, tried in this order.
 
 1. `interface`: the family calls transformers' attention interface. Most do.
 2. `function_mode`: it computes softmax and a product itself.

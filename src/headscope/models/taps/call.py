@@ -1,4 +1,4 @@
-"""The common face of all taps: a stream of attention calls."""
+"""What all taps have in common: they report attention calls, one after the other."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -42,25 +42,31 @@ OnMassCall = Callable[[MassCall], None]
 
 
 class Tap(ABC):
-    """A way to overhear a model's attention, in the order in which it is computed."""
+    """A way to read a model's attention, in the order in which it is computed."""
 
     tier: Tier
 
     @abstractmethod
     def listen(self, on_call: OnCall) -> AbstractContextManager[None]:
-        """While open, every attention call that this thread makes is passed to `on_call`."""
+        """While open, every attention call that this thread makes is passed to `on_call`.
+
+        Args:
+            on_call: Called with head outputs and attention maps.
+        """
 
     def listen_to_mass(
         self, on_call: OnMassCall, real: Bool[Tensor, "batch query"] | None
     ) -> AbstractContextManager[None]:
-        """The same with column mass in place of maps: a tap may then never hold a whole map.
+        """The same with column mass instead of maps: a tap then need not hold a whole map.
 
-        Queries that are not `real` give no mass; None counts all.
+        Args:
+            on_call: Called with head outputs and column mass.
+            real: The queries that give mass; None for all.
         """
 
         def reduce(call: AttentionCall) -> None:
-            texts, _, queries, _ = call.attention.shape
-            counted = torch.ones(texts, queries, dtype=torch.bool) if real is None else real
+            batch, _, queries, _ = call.attention.shape
+            counted = torch.ones(batch, queries, dtype=torch.bool) if real is None else real
             mass = column_mass(call.attention, counted.to(call.attention.device))
             on_call(MassCall(call.name, call.head_output, mass))
 

@@ -1,4 +1,4 @@
-"""How the tap of a model is chosen: by trying, never by its name."""
+"""How the tap of a model is chosen: by trying each, never by the model's name."""
 
 from collections.abc import Callable
 
@@ -19,30 +19,35 @@ REFUSED = {
         ("reformer", "Reformer", "hash buckets"),
     )
 }
-"""Families known not to have the attention maps that headscope measures, with the reason."""
+"""Families that do not compute the attention maps that headscope measures, with the reason."""
 
 
 def choose_tap(
     model: PreTrainedModel, run: Callable[[], object], projection: str | None = None
 ) -> tuple[Tap, list[AttentionCall]]:
-    """The first tap that overhears anything while `run` runs the model, and what it overheard.
+    """The first tap that reports any call while the model runs, and the calls.
 
     A family outside the interface only logs that it ignores the attention implementation it is
-    given, so calls are counted: no calls, not this tap.
+    given, so a tap that reports no calls is the wrong one.
+
+    Args:
+        model: The model.
+        run: Runs it.
+        projection: The pattern of the output projections, for the projection tap alone.
     """
     if reason := REFUSED.get(model.config.model_type):
         raise TapError(f"{reason}; analyse a model with full attention instead")
     if projection is not None:
         tap: Tap = ProjectionTap(model, projection)
-        if calls := _overheard(tap, run):
+        if calls := _calls(tap, run):
             return tap, calls
         raise TapError(f"the forward pass never calls {projection!r}; name another projection")
     tap = InterfaceTap(model)
-    if calls := _overheard(tap, run):
+    if calls := _calls(tap, run):
         return tap, calls
     model.set_attn_implementation("eager")
     tap = FunctionModeTap(model)
-    if calls := _overheard(tap, run):
+    if calls := _calls(tap, run):
         return tap, calls
     raise TapError(_refusal(model))
 
@@ -66,7 +71,7 @@ def _refusal(model: PreTrainedModel) -> str:
     return message
 
 
-def _overheard(tap: Tap, run: Callable[[], object]) -> list[AttentionCall]:
+def _calls(tap: Tap, run: Callable[[], object]) -> list[AttentionCall]:
     calls: list[AttentionCall] = []
     with tap.listen(calls.append):
         run()

@@ -76,7 +76,9 @@ class _SoftmaxTrail(TorchFunctionMode):
         self._trace = trace
         self._on_call = on_call
         self._shape: torch.Size | None = None  # batch, head, query, key
-        self._trail: list[Tensor] = []  # the softmax and what became of it: kept, so ids stay valid
+        self._trail: list[
+            Tensor
+        ] = []  # the softmax and what it became; held, so that ids stay valid
 
     def __torch_function__(
         self,

@@ -1,10 +1,10 @@
 """Tap 1: an attention function registered with transformers' attention interface.
 
 The registered function delegates to the family's own eager attention, so sinks, soft caps, position
-biases and grouped heads stay what they are. The eager mask is registered along with it: without a
-mask function, or with the sdpa one, padding is silently attended to.
+biases and grouped heads are kept. The eager mask is registered along with it: without a mask
+function, or with the sdpa one, padding is silently attended to.
 
-A model set to this implementation stays so. Outside `listen` it computes what eager attention does.
+A model set to this implementation keeps it. Outside `listen` it computes eager attention.
 """
 
 import sys
@@ -51,7 +51,7 @@ class InterfaceTap(Tap):
     tier: Tier = "interface"
 
     cut: Cut | None = None
-    """How the model's attention may be computed in pieces, if so: the self-check finds out."""
+    """How the model's attention may be cut into pieces, set by the self-check, if at all."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         self._names = {module: name for name, module in model.named_modules()}
@@ -66,7 +66,7 @@ class InterfaceTap(Tap):
         on_call: OnMassCall,
         real: Bool[Tensor, "batch query"] | None,
     ) -> AbstractContextManager[None]:
-        """The same with column mass in place of maps, computed in pieces where that was proved."""
+        """The same with column mass instead of maps, computed in pieces where `cut` says so."""
         if self.cut is None:
             return super().listen_to_mass(on_call, real)
         return _listen(_Listener(self._names, on_mass_call=on_call, real=real, cut=self.cut))
@@ -89,7 +89,7 @@ def tapped_attention(
     attention_mask: Tensor | None,
     **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """The family's own eager attention, overheard. (Shapes are the interface's, not annotated.)"""
+    """The family's own eager attention, reported. (Shapes are the interface's, not annotated.)"""
     eager = _eager_attention(type(module))
     listener = next((one for one in reversed(_listening.open) if module in one.names), None)
     if listener is not None and listener.on_mass_call is not None and listener.cut is not None:

@@ -1,9 +1,9 @@
-"""Softmax attention as most families define it, without the passes that their functions spend.
+"""Softmax attention as most families define it, in fewer passes than their own functions take.
 
-A family's own function scales all scores in a pass of its own, adds the mask where it changes
-nothing, too, takes new memory at each step, and copies keys for heads that share them. Where it
-computes nothing else, the same comes out of fewer passes. Whether it does is tried out, module by
-module.
+A family's own function scales all scores in a separate pass, adds the mask even where it changes
+nothing, allocates memory at each step, and copies keys for heads that share them. Where that is all
+it does, fewer passes give the same; whether it is gets tried for each module. Given a piece of
+queries, keys and values; writes joined heads and column mass.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
@@ -19,20 +19,21 @@ from torch import Tensor, nn
 Eager = Callable[..., tuple[Tensor, Tensor]]
 
 _TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
-"""Of the trial, relative. In half precision it matters where families round: theirs is used."""
+"""Relative, of the trial. In half precision it matters where a family rounds, so its own function
+is used."""
 
 _QUERIES, _KEYS = 5, 7
-"""Of the trial."""
+"""Numbers of queries and keys in the trial."""
 
 _verdicts: MutableMapping[nn.Module, dict[torch.dtype, bool]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
 class PlainAttention:
-    """Attention of some rows, with all that it reads and writes in its place.
+    """Attention of some rows, with views of everything that it reads and writes.
 
-    Only long operations are left to do. Short ones, such as taking a slice, would have threads wait
-    for each other: each gives the interpreter's lock away and takes it again.
+    Only long operations are left to `compute`. Short ones, such as taking a slice, make threads
+    wait for each other, since each releases the interpreter's lock and takes it again.
     """
 
     query: Float[Tensor, "map query d_head"]
@@ -40,16 +41,16 @@ class PlainAttention:
     value: Float[Tensor, "map key d_value"]
     scaling: float
     mask: Tensor | None
-    """Of the last keys, as many as it has columns."""
+    """What is added to the scores of the last keys: as many as it has columns."""
     masked: Tensor
-    """These of all maps."""
+    """The columns of the maps that the mask is added to."""
     maps: Float[Tensor, "map query key"]
-    """Of a text and a head each."""
+    """One map per window and head."""
     weights: Float[Tensor, "map 1 query"]
-    """What rows count in the mass: padding nothing."""
+    """The weight of each row in the mass: 0 for padding."""
     mass: Float[Tensor, "map 1 key"]
     joined: Tensor
-    """map query d_value; batch head query d_value of several texts."""
+    """map query d_value; for several windows, batch head query d_value."""
 
     def compute(self) -> None:
         """Write the joined heads and the maps, and add to the mass."""
@@ -75,7 +76,19 @@ def lay_out(
     scaling: float,
     buffer: Float[Tensor, " number"],
 ) -> PlainAttention:
-    """What computes the attention of these texts and heads; maps are written to `buffer`."""
+    """The attention of some windows, heads and rows, ready to be computed.
+
+    Args:
+        query: Of the rows.
+        key: Of the keys that the rows see.
+        value: Of the same keys.
+        mask: What is added to the scores of the last keys, if anything.
+        weights: The weight of each row in the mass.
+        mass: Is added to.
+        joined: Where the head outputs are written.
+        scaling: What scores are multiplied by.
+        buffer: Room for the maps.
+    """
     batch, heads, queries, _ = query.shape
     keys = key.shape[2]
     maps = buffer[: batch * heads * queries * keys].view(batch, heads, queries, keys)
@@ -97,14 +110,14 @@ def lay_out(
 def _for_each_head(
     shared: Float[Tensor, "batch group key d_head"], heads: int
 ) -> Float[Tensor, "map key d_head"]:
-    """Keys, or values, of each text and head; of one text, and if no heads share them, a view."""
+    """Keys or values of each window and head; a view for one window whose heads share none."""
     batch, groups, keys, width = shared.shape
     each = shared[:, :, None].expand(-1, -1, heads // groups, -1, -1)
     return each.reshape(batch * heads, keys, width)
 
 
 def scaling_of(query: Tensor, options: Mapping[str, Any]) -> float:
-    """What scores are multiplied by: what the family says, or the usual."""
+    """What scores are multiplied by: the family's own factor, or 1 / sqrt(d_head)."""
     given = options.get("scaling")
     return float(query.shape[-1] ** -0.5 if given is None else given)
 
@@ -117,7 +130,16 @@ def is_plain(
     value: Tensor,
     options: Mapping[str, Any],
 ) -> bool:
-    """Whether a family's function, called for this module, computes plain attention."""
+    """Whether a family's function, called for this module, computes plain attention.
+
+    Args:
+        eager: The family's own attention function.
+        module: The attention module that calls it.
+        query: Shows heads, width, dtype and device.
+        key: The same for keys.
+        value: The same for values.
+        options: What else the module passes to `eager`.
+    """
     verdicts = _verdicts.setdefault(module, {})
     if query.dtype not in verdicts:
         given = partial(eager, module, **options)
@@ -126,7 +148,7 @@ def is_plain(
 
 
 def _try(eager: Eager, query: Tensor, key: Tensor, value: Tensor, scaling: float) -> bool:
-    """Both on the same random numbers, on which caps, sinks and biases make a difference."""
+    """Compare both on random numbers on which caps, sinks and biases make a difference."""
     tolerance = _TOLERANCE.get(query.dtype)
     if tolerance is None or query.shape[1] % key.shape[1]:
         return False
@@ -136,7 +158,7 @@ def _try(eager: Eager, query: Tensor, key: Tensor, value: Tensor, scaling: float
         return torch.randn(shape, generator=generator, dtype=like.dtype).to(like.device)
 
     _, heads, _, width = query.shape
-    # Scores of about 10: a cap on scores changes those.
+    # Scores of about 10, which a cap on scores changes.
     spread = (10 / (scaling * width**0.5)) ** 0.5
     queries = random(query, 2, heads, _QUERIES, width) * spread
     keys = random(key, 2, key.shape[1], _KEYS, width) * spread

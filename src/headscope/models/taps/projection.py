@@ -1,8 +1,8 @@
 """Tap 3: the input of an output projection that the user names.
 
-For custom models that call `torch.nn.functional.scaled_dot_product_attention` by themselves. Z is
-what reaches the projection; A is recomputed from that call's own queries, keys and mask. The
-self-check then holds Z against A V: a gate or a norm in between is refused there, not passed on.
+For custom models that call `torch.nn.functional.scaled_dot_product_attention` themselves. Z is what
+reaches the projection; A is recomputed from that call's own queries, keys and mask. The self-check
+then compares Z with A V, and refuses a model with a gate or a norm in between.
 """
 
 import math
@@ -23,7 +23,7 @@ from headscope.models.taps.call import AttentionCall, OnCall, Tap
 
 
 class ProjectionTap(Tap):
-    """Reads head outputs at the entrance of the projections whose names match a pattern."""
+    """Reads head outputs from the inputs of the projections whose names match a pattern."""
 
     tier: Tier = "projection"
 
@@ -72,7 +72,7 @@ class ProjectionTap(Tap):
 
 
 def linear_layer_patterns(model: nn.Module) -> list[str]:
-    """Names of the model's linear layers with layer numbers starred, each pattern once."""
+    """Names of the model's linear layers with * for layer numbers, each pattern once."""
     names = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     starred = [".".join("*" if p.isdigit() else p for p in name.split(".")) for name in names]
     return list(dict.fromkeys(starred))
@@ -90,7 +90,7 @@ class _ProductWatch(TorchFunctionMode):
         if self._last is None:
             raise TapError(
                 f"no scaled_dot_product_attention ran before {name!r}, so its attention map cannot "
-                "be had; headscope reads attention from transformers' attention interface, from "
+                "be read; headscope reads attention from transformers' attention interface, from "
                 "softmax and matmul, or from scaled_dot_product_attention"
             )
         last, self._last = self._last, None
@@ -118,7 +118,7 @@ def _attention_and_value(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> tuple[Float[Tensor, "batch head query key"], Float[Tensor, "batch group key d_head"]]:
-    """The attention map that scaled_dot_product_attention uses inside, from torch's definition."""
+    """The attention map that scaled_dot_product_attention computes inside, and the values."""
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     key = key.repeat_interleave(query.shape[1] // key.shape[1], dim=1)
     scores = torch.einsum("bhqd,bhkd->bhqk", query, key) * scale

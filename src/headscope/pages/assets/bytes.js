@@ -1,4 +1,4 @@
-// Numbers packed into text: base64, and zlib where it pays.
+// Numbers packed as text: base64, with zlib where it saves space.
 
 /** The bytes of a base64 text. */
 export function decode(text) {
@@ -15,7 +15,7 @@ export async function inflate(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** 32-bit floats, little-endian as every browser's machine is. */
+/** The 32-bit floats of a base64 text, in little-endian order. */
 export function floats(text) {
   return new Float32Array(decode(text).buffer);
 }

@@ -1,5 +1,5 @@
-// Colours for numbers, safe for any colour vision: the maps of the figures (cividis and RdBu),
-// by stops that are joined by straight lines.
+// Colours for numbers, safe for any colour vision: the colour maps of the figures (cividis and
+// RdBu), interpolated linearly between stops.
 
 const CIVIDIS =
   "00224e 002e6a 1a386f 32436d 434e6c 535a6d 61656f 6f7073 7d7c78 8c8878 9b9476 aba072 bcae6c cdbb63 dec958 f0d846 fee838";
@@ -31,7 +31,7 @@ function pixel(red, green, blue) {
   return (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-/** Which number has which colour: `signed` scales have their white at zero. */
+/** Which number has which colour; `signed` scales are white at zero. */
 export function colourScale(low, high) {
   const signed = low < -0.1 * high;
   const reach = Math.max(Math.abs(low), Math.abs(high)) || 1;

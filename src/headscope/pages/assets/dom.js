@@ -1,4 +1,4 @@
-// Elements made by hand: text only ever becomes text, whatever it holds.
+// Making elements: text is always inserted as text, never as HTML.
 
 /** An element with properties (`class`, `aria-label`, `onclick`, ...) and children: nodes or text. */
 export function element(tag, properties = {}, ...children) {
@@ -13,11 +13,11 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
-// Controls, soft hyphens, zero-width signs, direction overrides, byte order marks, tags.
+// Control characters, soft hyphens, zero-width characters, direction overrides, byte order marks, tags.
 const UNSEEN =
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]|[\u{e0000}-\u{e007f}]/gu;
 
-/** A token as people can read it: what cannot be seen, or would turn the line around, is named. */
+/** A token for people: characters that are invisible, or would reverse the line, are spelled out. */
 export function visible(token) {
   const named = token.replace(UNSEEN, (sign) => {
     if (sign === "\n") return "↵";
@@ -27,7 +27,7 @@ export function visible(token) {
   return named.replaceAll(" ", "␣") || "∅";
 }
 
-/** A token as an element that keeps its writing direction to itself. */
+/** A token as an element whose writing direction does not affect its neighbours. */
 export function tokenElement(token, properties = {}) {
   return element("bdi", { class: "token", ...properties }, visible(token));
 }
@@ -55,7 +55,7 @@ export function themed(node, name) {
   return getComputedStyle(node).getPropertyValue(name).trim();
 }
 
-/** A number for people: three digits that matter. */
+/** A number for people: three significant digits. */
 export function number(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (value === 0) return "0";

@@ -1,4 +1,4 @@
-// All heads as small maps, layers downwards: choose one with a click or with the arrow keys.
+// All heads as small maps, one row per layer: choose one with a click or the arrow keys.
 
 import { element } from "./dom.js";
 import { drawMap } from "./packed_maps.js";
@@ -66,7 +66,7 @@ export class HeadGrid {
     this.shown = shown;
     for (const layer of this.store.layers) {
       const maps = await this.store.thumbnails(layer, shown);
-      if (this.shown !== shown) return; // something else was asked for meanwhile
+      if (this.shown !== shown) return; // something else is shown by now
       for (let head = 1; head <= this.store.headsOf(layer); head++)
         drawMap(this.cells.get(`${layer}.${head}`).firstChild, maps, head - 1);
     }

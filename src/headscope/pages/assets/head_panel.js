@@ -50,7 +50,7 @@ export class HeadPanel {
     new ResizeObserver(() => this.draw()).observe(this.root);
   }
 
-  /** Show a head: `pairs`, `high` and `focal` are what the sliders choose. */
+  /** Show a head; `pairs`, `high` and `focal` follow from the sliders. */
   show(store, head, { layer, number: headNumber, shown, pairs, threshold, high, focal, zoom }) {
     Object.assign(this, { store, head, shown, pairs, threshold, high, focal, zoom });
     this.title.textContent = `${this.name}: layer ${layer}, head ${headNumber}`;
@@ -219,7 +219,7 @@ export class HeadPanel {
     }
   }
 
-  /** The value under the pointer, in words. */
+  /** Write the value under the pointer below the matrix. */
   tell() {
     if (!this.spot || this.spot.column === null) {
       this.readout.textContent = `${this.focalWords()} · ${this.high.length} token${
@@ -253,7 +253,7 @@ function short(token) {
   return named.length > 14 ? `${[...named].slice(0, 13).join("")}…` : named;
 }
 
-/** Which labels are written: all, or as many of the marked ones as fit; the one picked always. */
+/** Which labels are written: all if they fit, else those marked that fit; the picked one always. */
 function spaced(start, count, pixels, marked, picked) {
   const written = [];
   const there = picked !== undefined && picked !== null;
@@ -261,7 +261,7 @@ function spaced(start, count, pixels, marked, picked) {
   for (let place = start; place < start + count; place++) {
     const wanted = pixels >= READABLE || marked.has(place);
     if (!wanted || (place - last) * pixels < READABLE) continue;
-    // What is near the picked one makes room for it.
+    // Labels near the picked one make room for it.
     if (there && picked !== place && Math.abs(place - picked) * pixels < READABLE) continue;
     written.push(place);
     last = place;

@@ -1,4 +1,4 @@
-// What the report tells of one head: measures, maps, distances, focal tokens, texts with its pairs.
+// What the report shows of one head: measures, maps, distances, focal tokens, windows with its pairs.
 
 import { inflate } from "./bytes.js";
 import { element, number, tokenElement, visible } from "./dom.js";
@@ -13,7 +13,7 @@ const MAPS = {
 };
 
 /** The profile of head `index` of a stack, as a list of elements. */
-export async function headProfile(stack, index, texts) {
+export async function headProfile(stack, index, windows) {
   const head = stack.heads[index];
   const there = Object.entries(MAPS).filter(([name]) => name in stack.maps);
   const maps = await Promise.all(there.map(([name, title]) => headMap(stack, name, title, index)));
@@ -29,7 +29,7 @@ export async function headProfile(stack, index, texts) {
         element("h4", {}, "Measures"),
         measureTable(stack.measures, head.values),
         element("h4", {}, "Its focal tokens"),
-        focalList(head.focal, texts),
+        focalList(head.focal, windows),
       ),
       element(
         "div",
@@ -40,7 +40,7 @@ export async function headProfile(stack, index, texts) {
         ...histogram(stack.distances, head.distances),
       ),
     ),
-    ...(await exampleTexts(stack, index)),
+    ...(await exampleWindows(stack, index)),
   ];
 }
 
@@ -94,7 +94,7 @@ function histogram({ ends, all }, shares) {
     element("div", { class: "bin-names", "aria-hidden": "true" }, ...names.map((name) => element("span", {}, name))),
     element(
       "p",
-      { class: "soft sound" },
+      { class: "soft note" },
       "distance in tokens",
       element("span", { class: "key" }),
       " this head's pairs",
@@ -104,19 +104,19 @@ function histogram({ ends, all }, shares) {
   ];
 }
 
-function focalList(counts, texts) {
-  if (counts.length === 0) return element("p", { class: "soft" }, "It has no pairs, so no focal token.");
+function focalList(counts, windows) {
+  if (counts.length === 0) return element("p", { class: "soft" }, "This head has no pairs, so it has no focal token.");
   return element(
     "ul",
     { class: "focal-list" },
     ...counts.map(([token, many]) =>
-      element("li", {}, tokenElement(token), ` ${number((100 * many) / texts)} % of texts`),
+      element("li", {}, tokenElement(token), ` ${number((100 * many) / windows)} % of windows`),
     ),
   );
 }
 
-async function exampleTexts(stack, index) {
-  if (stack.examples.length === 0) return [element("p", { class: "soft" }, "This run keeps no example texts.")];
+async function exampleWindows(stack, index) {
+  if (stack.examples.length === 0) return [element("p", { class: "soft" }, "This run has no example windows.")];
   const place = element("div");
   const show = async (example) => {
     example.places ??= new Uint16Array((await inflate(example.pairs)).buffer);
@@ -126,18 +126,18 @@ async function exampleTexts(stack, index) {
       j: example.places[start + 2 * at + 1],
     }));
     const text = new TextArcs(example.tokens, example.sentences, {
-      label: "an example text with the pairs of this head",
+      label: "an example window with the pairs of this head",
     });
     const named = visible(example.document).replaceAll("␣", " ");
-    const source = element("p", { class: "soft sound" }, `${pairs.length} pairs in a text of document `);
+    const source = element("p", { class: "soft note" }, `${pairs.length} pairs in a window of document `);
     source.append(element("bdi", {}, named));
     place.replaceChildren(source, text.root);
     text.show(pairs);
   };
   const choice = element(
     "select",
-    { "aria-label": "example text", onchange: (event) => show(stack.examples[Number(event.target.value)]) },
-    ...stack.examples.map((example, at) => element("option", { value: at }, `text ${at + 1}`)),
+    { "aria-label": "example window", onchange: (event) => show(stack.examples[Number(event.target.value)]) },
+    ...stack.examples.map((example, at) => element("option", { value: at }, `window ${at + 1}`)),
   );
   await show(stack.examples[0]);
   return [element("h4", {}, "Its pairs in ", choice), place, arcsLegend(["within", "across"])];

@@ -1,4 +1,4 @@
-// The heads of one attention stack: unpacked when one is looked at, and kept for a while.
+// The heads of one attention stack, unpacked when they are shown; the latest are cached.
 
 import { floats, inflate } from "./bytes.js";
 import { unpackMaps } from "./packed_maps.js";
@@ -29,7 +29,7 @@ class Head {
     return this.variants.get(variant);
   }
 
-  /** Attention is unpacked when it is first asked for; afterwards it is in `attention`. */
+  /** Unpack attention when it is first needed; then it is in `attention`. */
   async unpackAttention() {
     if (this.attention) return;
     const steps = await inflate(this.packed.attention[this.index]);
@@ -87,7 +87,7 @@ export class HeadStore {
     return found;
   }
 
-  /** Small maps of all heads of a layer, of what is shown. */
+  /** Small maps of all heads of a layer: of attention, or of a variant of similarity. */
   thumbnails(layer, shown) {
     return unpackMaps(this.layer(layer).thumbnails[shown]);
   }

@@ -1,4 +1,4 @@
-// A matrix as an image: one pixel a cell, scaled up without smoothing.
+// A matrix as an image: one pixel per cell, scaled up without smoothing.
 
 import { ABSENT, colourScale } from "./colours.js";
 
@@ -16,7 +16,7 @@ export function matrixImage(values, rows, columns, { low, high, blankDiagonal = 
   for (let at = 0; at < pixels.length; at++) {
     const value = values[at];
     const above = value - scale.low;
-    // NaN falls through every comparison, and is absent.
+    // NaN fails every comparison and gets the colour of absent cells.
     const step = root ? Math.sqrt(Math.max(above, 0)) * rootFactor : above * factor;
     pixels[at] = step >= 0 ? scale.pixels[step > 255 ? 255 : step | 0] : step < 0 ? scale.pixels[0] : ABSENT;
   }

@@ -1,16 +1,16 @@
-// Small maps of heads, as the pages' data has them: steps between a low and a high end.
+// Small maps of heads, packed as steps between a low and a high end (see packed_arrays.py).
 
 import { inflate } from "./bytes.js";
 import { ABSENT, colourScale } from "./colours.js";
 
 const STEPS = 254;
 
-/** Maps that can be drawn. */
+/** The maps, unpacked so that they can be drawn. */
 export async function unpackMaps(packed) {
   return { ...packed, steps: await inflate(packed.bytes) };
 }
 
-/** Draw one of the maps, a pixel a cell; returns the scale of its colours. */
+/** Draw one of the maps, one pixel per cell; returns its colour scale. */
 export function drawMap(canvas, maps, index) {
   const { rows, columns } = maps;
   const low = maps.low[index];

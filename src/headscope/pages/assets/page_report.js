@@ -31,13 +31,13 @@ async function open(map, button, { scroll = true } = {}) {
   button.setAttribute("aria-pressed", "true");
   const index = stack.heads.findIndex((candidate) => candidate.layer === layer && candidate.head === head);
   const place = document.getElementById(`${stack.name}-profile`);
-  place.replaceChildren(...(await headProfile(stack, index, data.texts)));
+  place.replaceChildren(...(await headProfile(stack, index, data.windows)));
   keepAddress(`#head=${stack.name}.${layer}.${head}`);
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   if (scroll) place.scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
 }
 
-/** The address says what is open, where the page has one of its own: a notebook's frame has none. */
+/** Keep what is open in the page's address; a notebook's frame has none of its own. */
 function keepAddress(fragment) {
   if (location.protocol !== "about:") history.replaceState(null, "", fragment);
 }

@@ -28,11 +28,11 @@ async function look() {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ model: models[model.selectedIndex], text: text.value }),
     });
-    const failed = { error: `the server failed (${answer.status}); its window says why` };
+    const failed = { error: `the server failed (${answer.status}); its terminal says why` };
     const data = await answer.json().catch(() => failed);
     if (!answer.ok) throw new Error(data.error);
     document.getElementById("hs-facts").textContent = viewerFacts(data);
-    // A viewer of its own for each text: what listens to the old one goes with it.
+    // A new viewer for each text: event listeners of the old one go with it.
     const place = document.createElement("div");
     place.id = "hs-viewer";
     document.getElementById("hs-viewer").replaceWith(place);

@@ -10,7 +10,7 @@ function tidy(value) {
   return Number(value.toPrecision(6));
 }
 
-/** `{kind, value}` of a rule such as `top:0.01`; null where it is none. */
+/** `{kind, value}` of a rule such as `top:0.01`; null if it is not a rule. */
 export function parseRule(text) {
   const [kind, value] = String(text).split(":");
   const share = Number(value);
@@ -22,13 +22,13 @@ export function ruleText(rule) {
   return `${rule.kind}:${rule.value}`;
 }
 
-/** The values a slider steps through, the one that is set among them. */
+/** The values that a slider steps through, including the one that is set. */
 export function ruleValues(kind, value) {
   const values = VALUES[kind];
   return values.includes(value) ? values : [...values, value].sort((a, b) => a - b);
 }
 
-/** The least similarity that a rule takes, of `Ranked` ones; Infinity where it takes nothing. */
+/** The smallest of `ranked` similarities that a rule accepts; Infinity if it accepts none. */
 export function ruleThreshold(rule, ranked) {
   const n = ranked.length;
   if (n === 0) return Infinity;
@@ -54,9 +54,9 @@ export function pairsFrom(matrix, n, counted, threshold) {
   return pairs.sort((a, b) => b.score - a.score);
 }
 
-/** The focal token of some pairs: `{place, count}`, where it first occurs and how often it is in one.
+/** The focal token of some pairs: `{place, count}`, where it first occurs and how often it is in a pair.
  *
- * `first` gives each token the place of its first occurrence; of equals the earlier one is taken. */
+ * `first` gives each token the place of its first occurrence; ties go to the earlier token. */
 export function focalToken(pairs, first) {
   const counts = new Map();
   for (const { i, j } of pairs)

@@ -1,8 +1,8 @@
-// The k-th largest of many numbers without sorting them: sliders ask for it at every step.
+// The k-th largest of many numbers without sorting them: sliders need it at every step.
 
 const BINS = 4096;
 
-/** Numbers that can be asked for their k-th largest, in one pass over them each time. */
+/** Numbers whose k-th largest is found in one pass. */
 export class Ranked {
   constructor(values) {
     this.values = values;
@@ -23,12 +23,12 @@ export class Ranked {
     return this.values.length;
   }
 
-  /** The k-th largest, k from 1 on; ties count one by one. */
+  /** The k-th largest, k from 1; equal numbers count separately. */
   kthLargest(k) {
     let bin = BINS - 1;
     let above = 0;
     while (above + this.counts[bin] < k) above += this.counts[bin--];
-    // Only the numbers of one bin are put in order.
+    // Only the numbers of one bin are sorted.
     const inside = new Float32Array(this.counts[bin]);
     let at = 0;
     const { values, low, factor } = this;
@@ -37,7 +37,7 @@ export class Ranked {
     return inside.sort()[inside.length - (k - above)];
   }
 
-  /** The numbers below and above which a share of them lies. */
+  /** The numbers below and above which a share `tail` of them lies. */
   range(tail = 0.01) {
     const n = this.length;
     if (n === 0) return { low: 0, high: 1 };

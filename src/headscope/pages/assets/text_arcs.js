@@ -3,10 +3,10 @@
 import { element, sizeCanvas, themed, tokenElement } from "./dom.js";
 
 const MOST_ARCS = 400;
-// Dashes take the browser four times as long as lines: many arcs go without.
+// Dashes take the browser four times as long as solid lines: many arcs are drawn solid.
 const MOST_DASHED = 150;
 
-/** The text with room for arcs; `show` draws pairs and marks, as often as you like. */
+/** The text with space for arcs; call `show` to draw other pairs and marks. */
 export class TextArcs {
   constructor(tokens, sentences, { onHover = () => {}, label = "the text" } = {}) {
     this.sentences = sentences;
@@ -45,7 +45,7 @@ export class TextArcs {
     }).observe(this.root);
   }
 
-  /** Where each token is. Kept: asking for it makes the browser lay the page out. */
+  /** Where each token is. Cached, because measuring makes the browser lay out the page. */
   measure() {
     const box = this.root.getBoundingClientRect();
     this.places = this.spans.map((span) => {
@@ -56,7 +56,7 @@ export class TextArcs {
     this.places.height = box.height;
   }
 
-  /** Arrow keys go from token to token. */
+  /** Move from token to token with the arrow keys. */
   move(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     const place = Number(event.target.dataset?.place);
@@ -67,7 +67,7 @@ export class TextArcs {
     this.spans[place + step].focus();
   }
 
-  /** Show pairs {i, j}; `focal` are places to mark, `high` those of high attention. */
+  /** Show pairs {i, j}; `focal` and `high` are the places of focal and of high-attention tokens. */
   show(pairs, { focal = [], high = [] } = {}) {
     this.pairs = pairs;
     const marked = new Set(focal);
@@ -89,7 +89,7 @@ export class TextArcs {
     });
   }
 
-  /** Point out the pairs of one token. */
+  /** Highlight the pairs of one token. */
   pick(place) {
     if (place === this.picked) return;
     this.picked = place;

@@ -65,7 +65,7 @@ class Viewer {
     if (this.address) this.followAddress();
   }
 
-  /** Show what the address says when someone changes it. */
+  /** When the address changes, show what it says. */
   followAddress() {
     const follow = () => {
       if (!this.root.isConnected) return window.removeEventListener("hashchange", follow);
@@ -74,7 +74,7 @@ class Viewer {
     window.addEventListener("hashchange", follow);
   }
 
-  /** The grid, and all that depends on the stack alone. */
+  /** Make the grid, and everything else that depends only on the stack. */
   openStack() {
     this.store = new HeadStore(this.data.stacks.find(({ name }) => name === this.state.stack));
     for (const name of ["A", "B"]) {
@@ -130,7 +130,7 @@ class Viewer {
     else this.zoomBy(1, way === "on" ? from + 1 / factor : from);
   }
 
-  /** Everything that is shown, from the state. The time it took is in `data-switch-ms`. */
+  /** Show everything from the state. The time it took is in `data-switch-ms`. */
   async update() {
     const start = performance.now();
     const turn = (this.turn = (this.turn ?? 0) + 1);
@@ -140,7 +140,7 @@ class Viewer {
     const heads = names.map((name) => store.head(state[name].layer, state[name].head));
     if (state.shown === "attention") {
       await Promise.all(heads.map((head) => head.unpackAttention()));
-      if (turn !== this.turn) return; // another change came meanwhile
+      if (turn !== this.turn) return; // the state has changed meanwhile
     }
     this.place(names);
     names.forEach((name, index) => this.showHead(name, heads[index]));
@@ -155,13 +155,13 @@ class Viewer {
     });
   }
 
-  /** The state goes into the address once things are quiet: browsers refuse it at every step. */
+  /** Put the state into the address after a pause: browsers refuse too many changes. */
   keepAddress() {
     clearTimeout(this.keeping);
     this.keeping = setTimeout(() => history.replaceState(null, "", `#${toFragment(this.state)}`), 250);
   }
 
-  /** One panel and one text a head; nothing is moved that is there already. */
+  /** One panel and one text per head; what is in place already is not moved. */
   place(names) {
     const texts = names.map((name) => this.texts[name].root);
     if (texts.length === this.textPlace.childNodes.length && texts.every((text) => text.isConnected)) return;
@@ -193,7 +193,7 @@ class Viewer {
     this.texts[name].show(pairs, { focal: everywhere, high: store.cross ? [] : high });
   }
 
-  /** Show the row of a token: how much the heads give to every other one. */
+  /** Show the row of a token: its similarity to, or attention on, every other token. */
   pick(token) {
     for (const name of Object.keys(this.heads ?? {})) {
       const text = this.texts[name];

@@ -1,4 +1,4 @@
-// The controls of a view: what is shown, the thresholds, two heads or one, zoom.
+// The controls of a view: what is shown, the thresholds, one head or two, zoom.
 
 import { element } from "./dom.js";
 import { ruleText, ruleValues } from "./pair_rules.js";
@@ -8,7 +8,7 @@ const LABELS = { attention: "attention", raw: "raw similarity", centred: "centre
 const START = { top: 0.01, max: 0.5 };
 let groups = 0;
 
-/** The form; `onChange` gets changes of the state, `onCompare` and `onZoom` what they say. */
+/** The form. `onChange` gets changes of the state, `onCompare` on or off, `onZoom` a direction. */
 export class ViewerControls {
   constructor(stacks, { onChange, onCompare, onZoom }) {
     this.onChange = onChange;
@@ -22,7 +22,7 @@ export class ViewerControls {
       "select",
       { class: "rule-kind", onchange: ({ target }) => onChange({ rule: { kind: target.value, value: START[target.value] } }) },
       element("option", { value: "top" }, "the most similar share"),
-      element("option", { value: "max" }, "at least a part of the largest"),
+      element("option", { value: "max" }, "at least a share of the largest"),
     );
     this.rule = slider("rule-value", "pair threshold", { min: 0, step: 1 }, (step) =>
       onChange({ rule: { kind: this.kind.value, value: this.ruleSteps[step] } }),
@@ -37,7 +37,7 @@ export class ViewerControls {
       stacks.length > 1 ? element("label", {}, "stack ", this.stack) : null,
       this.makeSegments(),
       element("label", { class: "slider" }, element("span", {}, "pairs: ", this.kind), this.rule, this.ruleSaid),
-      element("label", { class: "slider" }, element("span", {}, "high attention from"), this.mask, this.maskSaid),
+      element("label", { class: "slider" }, element("span", {}, "high attention: at least"), this.mask, this.maskSaid),
       element("label", {}, this.compare, " compare two heads"),
       element(
         "span",
@@ -51,7 +51,7 @@ export class ViewerControls {
   }
 
   makeRadios() {
-    groups += 1; // several views may be in one notebook
+    groups += 1; // a notebook may have several views
     const radio = (shown) =>
       element("input", { type: "radio", name: `hs-show-${groups}`, value: shown, onchange: () => this.onChange({ shown }) });
     return Object.fromEntries(SHOWN.map((shown) => [shown, radio(shown)]));

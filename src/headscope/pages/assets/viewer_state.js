@@ -1,4 +1,4 @@
-// What is being looked at, as one value that an address can hold.
+// What is being shown, as one value that fits into an address.
 
 import { parseRule, ruleText } from "./pair_rules.js";
 
@@ -19,7 +19,7 @@ export function initialState(data) {
   };
 }
 
-/** The state as the part of an address behind #. */
+/** The state as the part of an address after the #. */
 export function toFragment(state) {
   const values = {
     stack: state.stack,
@@ -35,7 +35,7 @@ export function toFragment(state) {
     .join("&");
 }
 
-/** The state with whatever a fragment says of it; what means nothing is left as it was. */
+/** The state, changed by what a fragment says; invalid parts are ignored. */
 export function fromFragment(fragment, state, data) {
   const values = new URLSearchParams(fragment.replace(/^#/, ""));
   const next = { ...state };

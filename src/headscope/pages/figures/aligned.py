@@ -6,23 +6,23 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headscope.findings.depth import three_depths
-from headscope.pages.figures.drawing import NothingToDraw, framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import NothingToDraw, framed_figure
 from headscope.pages.figures.matrices import draw_matrix, mean_aligned
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import style
 
 
 def aligned_figure(results: xr.Dataset, source: Source) -> Figure:
-    """A column per depth: the mean over boundaries and heads, and its difference from distance.
+    """A column per depth: above, the mean over boundaries and heads; below, without distance.
 
     Offset 0 is the first token of the later sentence. The blocks along the diagonal lie within
     sentences, the others across the boundary. In the lower row the mean of all cells at the same
-    distance is taken away: what is left is due to the boundary.
+    distance is subtracted: what is left is due to the boundary.
     """
     boundaries = int(results["aligned_count"].max())
     if boundaries == 0:
-        raise NothingToDraw("no text has a boundary between two sentences")
+        raise NothingToDraw("no window has a boundary between two sentences")
     layers = three_depths(results["layer"].to_numpy().tolist())
     means = mean_aligned(results.sel(layer=layers)).mean("head")
     offsets = results["offset"].to_numpy()
@@ -53,18 +53,18 @@ def aligned_figure(results: xr.Dataset, source: Source) -> Figure:
             panels[0, column].set_title(f"layer {layer}")
             panels[1, column].set_xlabel("offset (tokens)")
         panels[0, 0].set_ylabel("mean\noffset from boundary (tokens)")
-        panels[1, 0].set_ylabel("less distance\noffset from boundary (tokens)")
+        panels[1, 0].set_ylabel("minus mean at distance\noffset from boundary (tokens)")
         return figure
 
 
-_LABELS = ("mean similarity", "difference from distance")
+_LABELS = ("mean similarity", "similarity minus mean at distance")
 _TAIL = 6.0
-"""Wide enough for the full stop before the boundary, a row and a column of their own: it would
-otherwise take all the colours."""
+"""Per cent at each end of the colour scale: enough to cover the row and the column of the full stop
+before the boundary, which would otherwise take all the colours."""
 
 
 def without_distance(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The matrix less, in each cell, the mean of all cells at the same distance."""
+    """The matrix minus, in each cell, the mean of all cells at the same distance."""
     rows, columns = np.indices(matrix.shape)
     distance = np.abs(rows - columns)
     there = ~np.isnan(matrix)
@@ -77,5 +77,5 @@ def without_distance(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 ALIGNED = RunFigure(
     name="aligned",
     draw=from_results(aligned_figure),
-    caption="Mean similarity around sentence boundaries: blocks are sentences.",
+    caption="Mean similarity around sentence boundaries: the blocks are sentences.",
 )

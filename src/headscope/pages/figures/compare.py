@@ -6,6 +6,7 @@ from itertools import cycle
 import pandas as pd
 from matplotlib.figure import Figure
 
+from headscope.pages.figures.layout import draw_with_interval
 from headscope.pages.figures.style import (
     BLUE,
     EXPECTED,
@@ -17,7 +18,7 @@ from headscope.pages.figures.style import (
     style,
 )
 
-# Without the yellow, which is too light for a line.
+# Without yellow, which is too light for a line.
 _COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "black")
 _LINES = {"encoder": "-", "decoder": "-.", "cross": ":"}
 _MARKERS = {"encoder": "o", "decoder": "s", "cross": "^"}
@@ -38,19 +39,16 @@ def compare_figure(curves: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
             for name, line in of_quantity.groupby("name", sort=False):
                 first = line.iloc[0]
                 untrained = first["seeds"] > 0
-                colour = colours[first["run"]]
-                panel.plot(
-                    line["depth"],
-                    line["value"],
-                    color=colour,
+                draw_with_interval(
+                    panel,
+                    line,
+                    "depth",
+                    color=colours[first["run"]],
                     linestyle=(0, (1, 1)) if untrained else _LINES.get(first["stack"], "-"),
                     linewidth=0.9 if untrained else 1.4,
                     marker="" if untrained else _MARKERS.get(first["stack"], "o"),
                     markersize=3,
                     label=str(name),
-                )
-                panel.fill_between(
-                    line["depth"], line["low"], line["high"], color=colour, alpha=0.15, linewidth=0
                 )
             panel.set_title(title)
             panel.set_xlim(0, 1.02)

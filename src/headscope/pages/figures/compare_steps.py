@@ -6,10 +6,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from headscope.findings.depth import PARTS
 from headscope.findings.roles import ROLES
+from headscope.pages.figures.layout import draw_with_interval
 from headscope.pages.figures.style import DEPTHS, EXPECTED, style
 
-_THIRDS = dict(zip(("first", "middle", "last"), DEPTHS, strict=True))
+_THIRDS = dict(zip(PARTS, DEPTHS, strict=True))
 
 
 def compare_steps_figure(
@@ -36,7 +38,7 @@ def compare_steps_figure(
             _draw_roles(roles_panel, roles[roles["stack"] == stack], steps)
             legend_panel.legend(*roles_panel.get_legend_handles_labels(), loc="center left")
             for panel in panels[: len(titles) + 1]:
-                # Training does most at the beginning, and step 0 has no logarithm.
+                # Most changes come early in training, and step 0 has no logarithm.
                 panel.set_xscale("symlog", linthresh=_first_step(steps))
                 panel.set_xticks(sorted(steps.values()), [str(s) for s in sorted(steps.values())])
                 panel.minorticks_off()
@@ -57,16 +59,14 @@ def _draw_thirds(panel: Axes, thirds: pd.DataFrame, steps: Mapping[str, int]) ->
     for third, colour in _THIRDS.items():
         line = thirds[thirds["third"] == third]
         line = line.assign(step=line["run"].map(steps)).sort_values("step")
-        panel.plot(
-            line["step"],
-            line["value"],
+        draw_with_interval(
+            panel,
+            line,
+            "step",
             color=colour,
             marker="o",
             markersize=3,
             label=f"{third} third of the layers",
-        )
-        panel.fill_between(
-            line["step"], line["low"], line["high"], color=colour, alpha=0.15, linewidth=0
         )
     panel.axhline(0, color=EXPECTED, linewidth=0.5)
 

@@ -1,4 +1,4 @@
-"""How far apart the tokens of a head's pairs lie: one histogram a head."""
+"""How far apart the tokens of a head's pairs lie: one histogram per head."""
 
 import numpy as np
 import xarray as xr
@@ -9,22 +9,22 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from headscope.pages.figures.distances import baseline_shares, in_bins, octave_bins, pair_shares
-from headscope.pages.figures.drawing import framed_figure, label_grid
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import framed_figure, label_grid
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import GREY, MEASURED, SMALL, style
 
 _WIDTH, _HEIGHT = 0.84, 0.68
-"""Of a cell, taken by its histogram."""
+"""Of the histogram, as shares of its cell."""
 _FLOOR = 0.42
 """From the middle of a cell down to the foot of its histogram."""
 
 
 def distance_heads_figure(results: xr.Dataset, source: Source) -> Figure:
-    """A cell per head: its pairs by distance, before the histogram that distance alone gives.
+    """A cell per head: its pairs by distance, in front of the histogram of all pairs.
 
-    A bar an octave: distance 1, 2, 3 to 4, 5 to 8, ... Each cell is as high as its largest bar;
-    the grey histogram is one and the same in all cells and gives the scale.
+    One bar per octave: distance 1, 2, 3 to 4, 5 to 8, ... Each cell is as high as its largest bar;
+    the grey histogram is the same in all cells and gives the scale.
     """
     longest = results.sizes["distance"] - 1
     ends = octave_bins(longest)
@@ -65,7 +65,7 @@ def distance_heads_figure(results: xr.Dataset, source: Source) -> Figure:
         panel.legend(
             handles=[
                 Patch(facecolor=to_rgba(MEASURED, 0.3), edgecolor=MEASURED, label="head's pairs"),
-                Patch(facecolor=GREY, label="all pairs (distance alone)"),
+                Patch(facecolor=GREY, label="all pairs"),
             ],
             loc="lower right",
             bbox_to_anchor=(1, 1),

@@ -9,16 +9,16 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headscope.pages.figures.distances import baseline_shares, in_bins, octave_bins, pair_shares
-from headscope.pages.figures.drawing import framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import framed_figure
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import ORDERED, SMALL, style
 
 
 def distance_layers_figure(results: xr.Dataset, source: Source) -> Figure:
-    """Left the share of pairs at each distance, right the same over what distance alone gives.
+    """Left: the share of pairs at each distance. Right: that share over the one of all pairs.
 
-    One line a layer, its heads pooled; from dark (first layer) to light (last).
+    One line per layer, its heads pooled, from dark (first layer) to light (last).
     """
     measured = pair_shares(results["distance_histogram"].sum("head"))
     baseline = baseline_shares(results)
@@ -48,7 +48,7 @@ def distance_layers_figure(results: xr.Dataset, source: Source) -> Figure:
         shares.set_ylabel("share of pairs (% per token)")
         shares.set_yscale("log")
         shares.yaxis.set_major_formatter("{x:g}")
-        lift.set_title("how much more often than distance alone gives")
+        lift.set_title("compared with all pairs")
         lift.set_ylabel("times the share of all pairs")
         lift.set_xscale("log", base=2)
         lift.set_yscale("log", base=2)

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from headscope.pages.figures.drawing import NothingToDraw
+from headscope.pages.figures.layout import NothingToDraw
 
 
 def pair_shares(counts: xr.DataArray) -> NDArray[np.float64]:
@@ -15,23 +15,23 @@ def pair_shares(counts: xr.DataArray) -> NDArray[np.float64]:
 
 
 def baseline_shares(results: xr.Dataset) -> NDArray[np.float64]:
-    """The same for all pairs of the texts: what distance alone would give."""
+    """The same for all pairs of the windows: what random pairs would give."""
     shares = pair_shares(results["distance_baseline"])
     if np.isnan(shares).all():
-        raise NothingToDraw("no text has two tokens that may form a pair")
+        raise NothingToDraw("no window has two tokens that may form a pair")
     return shares
 
 
 def octave_bins(longest: int, parts: int = 1) -> NDArray[np.int64]:
-    """The last distance of each bin, `parts` bins an octave: 1, 2, 4, 8, ... and the longest.
+    """The last distance of each bin, `parts` bins per octave: 1, 2, 4, 8, ... and the longest.
 
-    Bins that would hold no whole distance are left out, so near distances stand alone.
+    Bins without a whole distance are left out, so that short distances have bins of their own.
     """
     ends = np.floor(2 ** np.arange(0, np.log2(longest) + 1 / parts, 1 / parts) + 1e-9)
     return np.unique(np.minimum(ends, longest).astype(np.int64))
 
 
 def in_bins(shares: NDArray[np.float64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The shares of the distances of each bin together."""
+    """The sum of the shares in each bin."""
     starts = np.concatenate([[0], ends[:-1]])
     return np.asarray(np.add.reduceat(shares, starts, axis=-1))

@@ -37,13 +37,13 @@ class RunFigure:
     """A figure of a run, and its place in the report."""
 
     name: str
-    """Of its file, and in `run.figure(NAME)`."""
+    """The name of its file, and in `run.figure(NAME)`."""
     draw: Callable[[StackFindings], Figure]
-    """Raises `NothingToDraw` where a run has nothing for it to show."""
+    """Raises `NothingToDraw` if a run has nothing to show in it."""
     caption: str
     """What it shows, in a sentence or two."""
     in_report: bool = True
-    """Whether the report has it; `headscope figures` draws all."""
+    """Whether the report shows it; `headscope figures` draws all."""
     section: str | None = None
     """The title of the section of the report that begins with it."""
 
@@ -51,5 +51,5 @@ class RunFigure:
 def from_results(
     draw: Callable[[xr.Dataset, Source], Figure],
 ) -> Callable[[StackFindings], Figure]:
-    """A figure that needs no more than the arrays of a stack."""
+    """The `draw` of a figure that needs only the arrays of a stack."""
     return lambda findings: draw(findings.results, findings.source)

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headscope.pages.figures.drawing import NothingToDraw, framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import NothingToDraw, framed_figure
 from headscope.pages.figures.matrices import draw_bar
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import DIVERGING, PAPER, SEQUENTIAL, SMALL, style
@@ -18,21 +18,21 @@ PAPER_HEADS, PAPER_DISTINCT = 12, (9, 10)
 
 _KINDS = [kind for kind in TokenKind if kind is not TokenKind.SPECIAL]
 _LARGEST_FACTOR = 3.0
-"""log2 of the factor at which the colours end: 8 times more, 8 times less."""
+"""log2 of the factor at which the colours end: 8 times, and an eighth."""
 
 
 def focal_figure(results: xr.Dataset, source: Source) -> Figure:
-    """Left the distribution of the number of distinct focal tokens, right the kinds they are of.
+    """Left: the distribution of the number of distinct focal tokens. Right: their kinds.
 
-    A head's focal token is the one that its pairs gather around in a text. The kinds are shown as
-    share of the focal tokens; the colour compares it with the share of all tokens.
+    A head's focal token is the one that its pairs gather around in a window. The kinds are shown as
+    shares of the focal tokens; the colour compares them with the shares of all tokens.
     """
     layers = results["layer"].to_numpy().tolist()
     with style():
         figure = framed_figure(
             "Focal tokens: how many differ within a layer, and of which kind they are",
             source.line,
-            f"{source.pair_rule}; left: share of texts; right: number = share of focal tokens "
+            f"{source.pair_rule}; left: share of windows; right: number = share of focal tokens "
             "(%), colour = that share over the share of all tokens (bottom row, %)",
             height=max(2.4, 1.3 + 0.2 * len(layers)),
         )
@@ -63,25 +63,25 @@ def _draw_distinct(panel: Axes, results: xr.Dataset, layers: list[int]) -> None:
         for edge in (low - 0.5, high + 0.5):
             panel.axvline(edge, color=PAPER, linewidth=1.2, linestyle=(0, (4, 2)))
         panel.set_title("between the dashed lines: the paper's 9 to 10", color=PAPER)
-    panel.set_xlabel(f"distinct focal tokens in a text (of {results.sizes['head']} heads)")
+    panel.set_xlabel(f"distinct focal tokens in a window (of {results.sizes['head']} heads)")
     panel.set_ylabel("layer")
     panel.set_xticks(np.arange(1, most + 1, max(1, most // 12)))
     panel.set_yticks(np.arange(1, rows + 1), [str(layer) for layer in layers])
     panel.tick_params(length=0)
     panel.spines[:].set_visible(False)
-    draw_bar(panel, image, "share of texts", aspect=30)
+    draw_bar(panel, image, "share of windows", aspect=30)
 
 
 def distinct_shares(results: xr.Dataset) -> NDArray[np.float64]:
-    """Per layer, the share of the texts with 1, 2, 3, ... distinct focal tokens.
+    """Per layer, the share of the windows with 1, 2, 3, ... distinct focal tokens.
 
-    Texts without pairs have none and are not counted.
+    Windows without pairs have none and are not counted.
     """
-    texts = results["distinct_focal_tokens"].to_numpy()[:, 1:]
-    total = texts.sum(1, keepdims=True)
+    windows = results["distinct_focal_tokens"].to_numpy()[:, 1:]
+    total = windows.sum(1, keepdims=True)
     if not total.any():
-        raise NothingToDraw("no head has a focal token: no text has high-similarity pairs")
-    return np.asarray(texts / np.where(total > 0, total, np.nan))
+        raise NothingToDraw("no head has a focal token: no window has high-similarity pairs")
+    return np.asarray(windows / np.where(total > 0, total, np.nan))
 
 
 def _draw_kinds(panel: Axes, results: xr.Dataset, layers: list[int]) -> None:

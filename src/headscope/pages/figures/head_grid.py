@@ -6,20 +6,21 @@ import xarray as xr
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from headscope.pages.figures.drawing import framed_figure, label_grid
 from headscope.pages.figures.figure import RunFigure, from_results
-from headscope.pages.figures.matrices import draw_bar, mean_similarity, value_range
+from headscope.pages.figures.layout import framed_figure, label_grid
+from headscope.pages.figures.matrices import draw_bar, mean_similarity
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import DIVERGING, FULL_WIDTH, SEQUENTIAL, SMALL, style
+from headscope.pages.value_range import value_range
 
 TILE = 64
-"""Cells along the side of a map, at most: more than that cannot be seen at its size."""
+"""The most cells along the side of a map: more could not be seen at its size."""
 GAP = 0.06
-"""Of a tile's side, left free between tiles."""
+"""The space between tiles, as a share of a tile's side."""
 
 
 def head_grid_figure(results: xr.Dataset, source: Source) -> Figure:
-    """One map a head, each on its own scale, from its least similar positions to its most.
+    """One map per head, each on its own scale, from its least similar positions to its most.
 
     Heads differ in size by orders of magnitude, so their scales do not compare; shapes do.
     """
@@ -31,8 +32,8 @@ def head_grid_figure(results: xr.Dataset, source: Source) -> Figure:
         figure = framed_figure(
             "Context similarity of every head by token position",
             source.line,
-            f"mean {source.similarity} similarity over texts; a scale for each head; each map runs "
-            f"from position 0 (top left) to {source.window_tokens - 1}",
+            f"mean {source.similarity} similarity over windows; a scale for each head; each map "
+            f"runs from position 0 (top left) to {source.window_tokens - 1}",
             height=0.9 + max(side * layers, 1.0),
         )
         panel = figure.subplots()
@@ -53,7 +54,7 @@ def head_grid_figure(results: xr.Dataset, source: Source) -> Figure:
 
 
 def scaled(matrix: NDArray[np.float64], *, signed: bool) -> NDArray[np.float64]:
-    """The matrix brought to 0 ... 1, or with a sign to -1 ... 1 around its zero."""
+    """The matrix scaled to 0 ... 1, or, if signed, to -1 ... 1 with zero at zero."""
     low, high = value_range(matrix)
     if signed:
         return np.clip(matrix / max(abs(low), abs(high)), -1, 1)

@@ -11,7 +11,7 @@ from headscope.pages.figures.style import EXPECTED, MEASURED, style
 
 
 def layers_figure(layers: pd.DataFrame, title: str) -> Figure:
-    """Five panels over the layers of one stack; dashed lines show what chance gives."""
+    """Five panels over the layers of one stack; dashed lines show what is expected."""
     with style():
         figure = Figure(figsize=(10, 2.6), layout="constrained")
         panels = figure.subplots(1, 5)

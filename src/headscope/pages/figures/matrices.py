@@ -14,11 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from headscope.pages.figures.style import ABSENT, DIVERGING, SEQUENTIAL, SMALL
+from headscope.pages.value_range import TAIL, value_range
 from headscope.settings import SimilarityVariant
-
-TAIL = 1.0
-"""Per cent of the cells at each end of a colour scale that share its last colour: one outlier
-would otherwise leave all else in one colour."""
 
 
 def mean_similarity(
@@ -26,8 +23,8 @@ def mean_similarity(
 ) -> xr.DataArray:
     """The mean of C for every layer and head, by the positions of the two tokens.
 
-    NaN at positions where no text has two tokens, and for heads that a layer does not have. With
-    `largest`, neighbouring positions are pooled until no more than so many are left on a side.
+    NaN at positions where no window has two tokens, and for heads that a layer does not have. With
+    `largest`, neighbouring positions are pooled until at most that many are left on a side.
     """
     sums = results["similarity_sum"].sel(variant=variant)
     counts = results["position_count"]
@@ -58,22 +55,13 @@ class ColourScale:
 
 
 def colour_scale(values: NDArray[np.float64], *, signed: bool, tail: float = TAIL) -> ColourScale:
-    """A scale that fits the values; a signed one has its white at zero."""
+    """A scale that fits the values; a signed one is white at zero."""
     colours = mpl.colormaps[DIVERGING if signed else SEQUENTIAL].with_extremes(bad=ABSENT)
     low, high = value_range(values, tail)
     if signed:
         high = max(abs(low), abs(high))
         low = -high
     return ColourScale(colours, low, high)
-
-
-def value_range(values: NDArray[np.float64], tail: float = TAIL) -> tuple[float, float]:
-    """The smallest and the largest of the values, tails aside; never one number twice."""
-    finite = values[np.isfinite(values)]
-    if not finite.size:
-        return 0.0, 1.0
-    low, high = map(float, np.percentile(finite, (tail, 100 - tail)))
-    return (low, high) if high > low else (low, low + 1.0)
 
 
 def draw_matrix(
@@ -87,7 +75,7 @@ def draw_matrix(
 ) -> AxesImage:
     """The matrix as an image with a colour bar of its own, rows from the top.
 
-    The pointed ends of the bar say that some cells lie beyond them.
+    The pointed ends of the bar mean that some cells lie beyond them.
     """
     scale = colour_scale(matrix, signed=signed, tail=tail)
     image = panel.imshow(

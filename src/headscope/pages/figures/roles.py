@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from headscope.findings.roles import ROLES
-from headscope.pages.figures.drawing import NothingToDraw, framed_figure, name_cells
 from headscope.pages.figures.figure import RunFigure, StackFindings
+from headscope.pages.figures.layout import NothingToDraw, framed_figure, name_cells
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import style
 

@@ -6,22 +6,21 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headscope.measures.tables import layer_table
-from headscope.pages.figures.drawing import (
+from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import (
     NothingToDraw,
     draw_by_layer,
     framed_figure,
     label_layers,
 )
-from headscope.pages.figures.figure import RunFigure, from_results
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import EXPECTED, GREY, MEASURED, style
 
 
 def same_sentence_figure(results: xr.Dataset, source: Source) -> Figure:
-    """Left the rate and its expectation at equal distance, right their difference by head.
+    """Left: the rate and its expectation at equal distance. Right: their difference by head.
 
-    The band is what shuffled sentences give: 95 % of the layers' differences after the sentences
-    of every text were put into random order.
+    The band holds 95 % of a layer's differences after the sentences of every window were permuted.
     """
     layers = results["layer"].to_numpy()
     table = layer_table(results)
@@ -33,7 +32,7 @@ def same_sentence_figure(results: xr.Dataset, source: Source) -> Figure:
         figure = framed_figure(
             "High-similarity pairs inside one sentence",
             source.line,
-            f"{source.pair_rule}; expected: all pairs of the same text at the same distances",
+            f"{source.pair_rule}; expected: all pairs of the same window at the same distances",
             height=2.8,
         )
         rates, excess = figure.subplots(1, 2)
@@ -45,9 +44,9 @@ def same_sentence_figure(results: xr.Dataset, source: Source) -> Figure:
         label_layers(rates, layers)
         excess.axhline(0, color=EXPECTED, linestyle="--")
         if results.sizes.get("permutation", 0):
-            low, high = shuffled_band(results)
+            low, high = permuted_band(results)
             excess.fill_between(
-                layers, low, high, color=GREY, alpha=0.7, linewidth=0, label="sentences shuffled"
+                layers, low, high, color=GREY, alpha=0.7, linewidth=0, label="sentences permuted"
             )
         draw_by_layer(excess, layers, np.asarray(difference), rate - expected)
         excess.set_ylabel("excess over expected (share)")
@@ -55,8 +54,8 @@ def same_sentence_figure(results: xr.Dataset, source: Source) -> Figure:
         return figure
 
 
-def shuffled_band(results: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Between what and what 95 % of the differences lie, per layer, with shuffled sentences."""
+def permuted_band(results: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The range that holds 95 % of the differences of a layer when sentences are permuted."""
     permuted = results["same_sentence_permuted"].sum("head")
     expected = results["total_same_sentence_expected"].sum("head")
     pairs = results["total_pairs"].sum("head")
@@ -68,6 +67,6 @@ def shuffled_band(results: xr.Dataset) -> tuple[NDArray[np.float64], NDArray[np.
 SAME_SENTENCE_BY_LAYER = RunFigure(
     name="same-sentence",
     draw=from_results(same_sentence_figure),
-    caption="Pairs inside one sentence, beyond all pairs at the same distances.",
+    caption="Pairs inside one sentence, compared with all pairs at the same distances.",
     section="Same sentence",
 )

@@ -5,8 +5,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from headscope.measures.tables import layer_table
-from headscope.pages.figures.drawing import draw_by_layer, framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import draw_by_layer, framed_figure
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import EXPECTED, style
 from headscope.text.kinds import TokenKind
@@ -21,8 +21,8 @@ _PANELS = {
 def separators_figure(results: xr.Dataset, source: Source) -> Figure:
     """Three panels over the layers, with a point for every head.
 
-    The dashed line is the share of separators among the tokens: attention that minds no token
-    would give them about that much.
+    The dashed line is the share of separators among the tokens: uniform attention would give them
+    about that much.
     """
     layers = results["layer"].to_numpy()
     table = layer_table(results)

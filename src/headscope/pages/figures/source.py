@@ -11,12 +11,12 @@ _LONGEST_NAME = 40
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The run behind a figure, as far as its readers need to know."""
+    """What readers of a figure need to know about its run."""
 
     model: str
     stack: str
     corpus: str
-    texts: int
+    windows: int
     window_tokens: int
     similarity: SimilarityVariant
     pairs: PairRule
@@ -31,7 +31,7 @@ class Source:
             model=_short(manifest.model.name),
             stack=stack,
             corpus="standard input" if corpus == "-" else corpus,
-            texts=manifest.corpus.windows,
+            windows=manifest.corpus.windows,
             window_tokens=settings.window_tokens,
             similarity=settings.similarity,
             pairs=settings.pairs,
@@ -40,18 +40,18 @@ class Source:
 
     @property
     def line(self) -> str:
-        """One line that says whose heads, over which texts, and how many."""
+        """One line that names model, stack, corpus and windows."""
         return (
-            f"{self.model}, {self.stack} · {self.corpus} · {self.texts:,} "
-            f"text{'s' if self.texts != 1 else ''} of up to {self.window_tokens} tokens"
+            f"{self.model}, {self.stack} · {self.corpus} · {self.windows:,} "
+            f"window{'s' if self.windows != 1 else ''} of up to {self.window_tokens} tokens"
         )
 
     @property
     def pair_rule(self) -> str:
         """The pair rule in words."""
         if self.pairs.kind == "top":
-            return f"pairs: the most similar {100 * self.pairs.value:g} % of a text"
-        return f"pairs: similarity at least {self.pairs.value:g} of the text's largest"
+            return f"pairs: the most similar {100 * self.pairs.value:g} % of a window"
+        return f"pairs: similarity at least {self.pairs.value:g} of the window's largest"
 
 
 def _short(name: str) -> str:

@@ -29,7 +29,7 @@ DEPTHS = (ORANGE, GREEN, BLUE)
 
 SEQUENTIAL = "cividis"
 ORDERED = "viridis"
-"""For lines in an order, such as layers: its middle is no grey."""
+"""For ordered lines, such as layers: unlike that of cividis, its middle is not grey."""
 DIVERGING = "RdBu_r"
 """For numbers with a sign; white is zero."""
 
@@ -43,8 +43,8 @@ SMALL = 6
 def style() -> Iterator[None]:
     """Draw and write within this to get the look of headscope."""
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
-        # Texts may hold signs that the font lacks. A box stands for them in PNG and PDF; SVG has
-        # the text itself.
+        # Tokens may contain characters that the font lacks. PNG and PDF show a box; SVG has the
+        # text itself.
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         yield
 

@@ -5,8 +5,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from headscope.findings.depth import three_depths
-from headscope.pages.figures.drawing import framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import framed_figure
 from headscope.pages.figures.matrices import draw_matrix, mean_similarity
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import style
@@ -14,21 +14,21 @@ from headscope.settings import SIMILARITY_VARIANTS
 
 
 def summed_figure(results: xr.Dataset, source: Source) -> Figure:
-    """A panel per depth (columns) and variant of similarity (rows): the mean over texts and heads.
+    """A panel per depth (columns) and variant of similarity (rows): the mean of all heads.
 
-    Every panel has a colour scale of its own: what compares is where similarity lies, not how
-    large it is. Centred similarity has a sign, and its white is zero.
+    Every panel has a colour scale of its own: compare where similarity lies, not how large
+    it is. Centred similarity is signed; white is zero.
     """
     layers = three_depths(results["layer"].to_numpy().tolist())
-    # Runs may have been made when fewer variants were summed.
+    # Older runs, and minimal ones, have fewer variants.
     variants = [v for v in SIMILARITY_VARIANTS if v in results["variant"]]
     end = source.window_tokens - 0.5
     with style():
         figure = framed_figure(
             "Context similarity by token position",
             source.line,
-            "mean over texts and heads; a colour scale for each panel; the diagonal and positions "
-            "without tokens are grey",
+            "mean over windows and heads; a colour scale for each panel; the diagonal and "
+            "positions without tokens are grey",
             height=0.5 + 2.05 * len(variants),
         )
         panels = figure.subplots(

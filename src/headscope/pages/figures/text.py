@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from headscope.errors import SettingsError
-from headscope.pages.figures.drawing import framed_figure, settled
-from headscope.pages.figures.matrices import draw_matrix, value_range
+from headscope.pages.figures.layout import framed_figure, settled
+from headscope.pages.figures.matrices import draw_matrix
 from headscope.pages.figures.style import PAPER, SMALL, style
+from headscope.pages.value_range import value_range
 
 MOST_LABELS = 44
-"""Tokens that can be written along an axis and still be read."""
+"""The most tokens that are readable along an axis."""
 _MASK = PAPER
 
 
@@ -28,7 +29,7 @@ class TextView(Protocol):
 
     @property
     def key_tokens(self) -> Sequence[str]:
-        """The tokens that heads read: others than `tokens` in cross attention."""
+        """The tokens that heads read, which differ from `tokens` in cross attention."""
 
     @property
     def layers(self) -> Sequence[int]:
@@ -63,7 +64,7 @@ def text_figure(view: TextView, layer: int, head: int, caption: str = "") -> Fig
     np.fill_diagonal(similarity, np.nan)
     tokens, keys = ([_visible(token) for token in some] for some in (view.tokens, view.key_tokens))
     high = np.flatnonzero(view.high_attention[place])
-    # Cross attention reads other tokens than it writes for: no mask can lie over C.
+    # Cross attention reads other tokens than those it writes for: there is no mask over C.
     masked = high if tokens == keys else np.array([], dtype=np.int64)
     with style():
         figure = framed_figure(
@@ -112,7 +113,7 @@ def _draw(panel: Axes, matrix: NDArray[np.float64], label: str) -> None:
     rows, columns = matrix.shape
     extent = (-0.5, columns - 0.5, rows - 0.5, -0.5)
     low, high = value_range(matrix)
-    # Little below zero needs no colours of its own.
+    # Values just below zero need no colours of their own.
     draw_matrix(panel, matrix, extent, signed=low < -0.1 * high, label=label)
 
 

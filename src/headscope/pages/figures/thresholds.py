@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from headscope.findings.depth import three_depths
 from headscope.measures.measure import ratio
-from headscope.pages.figures.drawing import NothingToDraw, framed_figure
 from headscope.pages.figures.figure import RunFigure, from_results
+from headscope.pages.figures.layout import NothingToDraw, framed_figure
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import DEPTHS, EXPECTED, style
 from headscope.settings import PairRule
@@ -23,7 +23,7 @@ _Values = NDArray[np.float64]
 def thresholds_figure(results: xr.Dataset, source: Source) -> Figure:
     """Rows: pair rules `top` and `max`, attention threshold. Columns: measures. Lines: depths.
 
-    The attention threshold moves only what is about attention. A vertical line marks the run's
+    The attention threshold changes only what is about attention. A vertical line marks the run's
     own setting.
     """
     if not results.sizes["pair_rule"]:
@@ -36,9 +36,9 @@ def thresholds_figure(results: xr.Dataset, source: Source) -> Figure:
             "How the findings move with the thresholds",
             source.line,
             f"{source.similarity} similarity; heads of a layer pooled; expected: all pairs of "
-            "the same text (for sentence and repetition: at equal distance)",
-            "first row: the most similar pairs of a text; second row: pairs that reach a part of "
-            "the largest similarity; third row: attention threshold; dotted: this run's own",
+            "the same window (for sentence and repetition: at equal distance)",
+            "first row: the most similar pairs of a window; second row: pairs that reach a share "
+            "of the largest similarity; third row: attention threshold; dotted: this run's own",
             height=5.2,
         )
         panels = figure.subplots(3, len(_PAIR_MEASURES), sharex="row")
@@ -71,7 +71,7 @@ def thresholds_figure(results: xr.Dataset, source: Source) -> Figure:
         return figure
 
 
-_RULE_LABELS = {"top": "share of pairs taken", "max": "part of maximum"}
+_RULE_LABELS = {"top": "share of pairs taken", "max": "share of maximum"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +92,21 @@ def _mean_distance(results: xr.Dataset, axis: str) -> _Values:
     return ratio(_sums(results, "distance_sum", axis), _sums(results, "pairs", axis))
 
 
-def _same_sentence(results: xr.Dataset, axis: str) -> _Values:
-    excess = _sums(results, "same_sentence_pairs", axis) - _sums(
-        results, "same_sentence_expected", axis
-    )
-    return ratio(excess, _sums(results, "pairs", axis))
+def _excess(name: str) -> Callable[[xr.Dataset, str], _Values]:
+    """The share of pairs of a kind, minus the expected share."""
+
+    def of(results: xr.Dataset, axis: str) -> _Values:
+        found = _sums(results, f"{name}_pairs", axis)
+        return ratio(found - _sums(results, f"{name}_expected", axis), _pairs(results, axis))
+
+    return of
 
 
-def _repetition(results: xr.Dataset, axis: str) -> _Values:
-    excess = _sums(results, "repetition_pairs", axis) - _sums(results, "repetition_expected", axis)
-    return ratio(excess, _sums(results, "pairs", axis))
+def _pairs(results: xr.Dataset, axis: str) -> _Values:
+    if axis == "pair_rule":
+        return _sums(results, "pairs", axis)
+    # The attention threshold does not change the pairs.
+    return np.asarray(results["total_pairs"].sum("head"))[:, None]
 
 
 def _distinct(results: xr.Dataset, axis: str) -> _Values:
@@ -110,32 +115,22 @@ def _distinct(results: xr.Dataset, axis: str) -> _Values:
     return heads * ratio(exclusiveness, _sums(results, "focal_texts", axis))
 
 
-def _mask(results: xr.Dataset, axis: str) -> _Values:
-    excess = _sums(results, "mask_pairs", axis) - _sums(results, "mask_expected", axis)
-    pairs = (
-        _sums(results, "pairs", axis)
-        if axis == "pair_rule"
-        else np.asarray(results["total_pairs"].sum("head"))[:, None]
-    )
-    return ratio(excess, pairs)
-
-
 def _high_attention(results: xr.Dataset, axis: str) -> _Values:
-    texts = np.asarray(results["total_texts"].sum("head"))[:, None]
-    return ratio(_sums(results, "high_attention_tokens", axis), texts)
+    windows = np.asarray(results["total_texts"].sum("head"))[:, None]
+    return ratio(_sums(results, "high_attention_tokens", axis), windows)
 
 
-_MASK = _Swept("attention mask", "over expected", _mask)
+_MASK = _Swept("attention mask", "minus expected", _excess("mask"))
 _PAIR_MEASURES = (
     _Swept("mean distance", "tokens", _mean_distance),
-    _Swept("same sentence", "over expected", _same_sentence),
-    _Swept("repeated token", "over expected", _repetition),
-    _Swept("distinct focal tokens", "per text", _distinct),
+    _Swept("same sentence", "minus expected", _excess("same_sentence")),
+    _Swept("repeated token", "minus expected", _excess("repetition")),
+    _Swept("distinct focal tokens", "per window", _distinct),
     _MASK,
 )
 _ATTENTION_MEASURES = (
     _MASK,
-    _Swept("high-attention tokens", "per text", _high_attention),
+    _Swept("high-attention tokens", "per window", _high_attention),
 )
 
 
@@ -161,11 +156,11 @@ def _draw(
 
 
 def _with_zero(lines: _Values) -> tuple[float, float]:
-    """Limits that hold all lines and zero, with room around."""
+    """Limits that include all lines and zero, with a margin."""
     finite = np.append(lines[np.isfinite(lines)], 0.0)
     low, high = float(finite.min()), float(finite.max())
-    room = 0.08 * ((high - low) or 1.0)
-    return (low - room if low < 0 else 0.0), high + room
+    margin = 0.08 * ((high - low) or 1.0)
+    return (low - margin if low < 0 else 0.0), high + margin
 
 
 THRESHOLDS = RunFigure(

@@ -23,11 +23,11 @@ FORMATS = tuple(_METADATA)
 
 @dataclass(frozen=True, slots=True)
 class WrittenFigures:
-    """What came of writing figures."""
+    """The figures that were written, and those that were not."""
 
     files: tuple[Path, ...]
     left_out: Mapping[str, str]
-    """Figures that the run has nothing for, and why."""
+    """Figures that the run has nothing to show in, and why."""
 
 
 def write_figures(

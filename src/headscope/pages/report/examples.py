@@ -9,10 +9,10 @@ import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from headscope.pages.packed import packed_bytes
+from headscope.pages.packed_arrays import packed_bytes
 
 MOST_TOKENS = 8
-"""Tokens named for a head."""
+"""The most focal tokens that are named for a head."""
 
 HeadKey = tuple[str, int, int]
 """Stack, layer and head."""
@@ -20,14 +20,14 @@ HeadKey = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class FocalCount:
-    """In how many texts a token is a head's focal token."""
+    """In how many windows a token is a head's focal token."""
 
     token: str
-    texts: int
+    windows: int
 
 
 def focal_counts(rows: ds.Dataset, windows: ds.Dataset) -> Mapping[HeadKey, Sequence[FocalCount]]:
-    """The most frequent focal tokens of every head, the first first."""
+    """The most frequent focal tokens of every head, in order."""
     keys = ["stack", "layer", "head", "focal_token"]
     found = rows.to_table(columns=keys, filter=pc.field("focal_token") >= 0)
     counts = found.group_by(keys).aggregate([([], "count_all")]).to_pandas()
@@ -36,9 +36,9 @@ def focal_counts(rows: ds.Dataset, windows: ds.Dataset) -> Mapping[HeadKey, Sequ
     counts = counts.groupby(["stack", "layer", "head"], sort=False).head(MOST_TOKENS)
     names = _names(windows, set(counts["focal_token"].astype(int)))
     by_head: dict[HeadKey, list[FocalCount]] = {}
-    for stack, layer, head, token, texts in counts.itertuples(index=False):
+    for stack, layer, head, token, windows in counts.itertuples(index=False):
         by_head.setdefault((stack, int(layer), int(head)), []).append(
-            FocalCount(names.get(int(token), f"#{int(token)}"), int(texts))
+            FocalCount(names.get(int(token), f"#{int(token)}"), int(windows))
         )
     return by_head
 
@@ -61,8 +61,8 @@ _START = "<start>"
 
 
 @dataclass(frozen=True, slots=True)
-class ExampleText:
-    """One text and, by stack, layer and head, its pairs."""
+class ExampleWindow:
+    """One window and, by stack, layer and head, its pairs."""
 
     document: str
     tokens: Sequence[str]
@@ -70,9 +70,9 @@ class ExampleText:
     pairs: Mapping[HeadKey, pd.DataFrame]
 
     def to_json(self, stack: str, heads: pd.DataFrame, *, shifted: bool) -> dict[str, Any]:
-        """The text with the pairs of the heads of a table, in its order.
+        """The window with the pairs of the heads of a table, in its order.
 
-        The decoder of an encoder-decoder reads the text behind a start token: it is `shifted`.
+        The decoder of an encoder-decoder reads the window after a start token: it is `shifted`.
         """
         tables = [
             self.pairs.get((stack, int(layer), int(head)))
@@ -89,17 +89,17 @@ class ExampleText:
         }
 
 
-def example_texts(pairs: pd.DataFrame, windows: ds.Dataset) -> list[ExampleText]:
-    """The texts that `pairs` are of."""
-    texts = []
-    for text in pairs["text"].unique().tolist():
-        row = windows.take([text], columns=["document", "tokens", "sentence_ids"])
+def example_windows(pairs: pd.DataFrame, windows: ds.Dataset) -> list[ExampleWindow]:
+    """The windows that `pairs` are from."""
+    examples = []
+    for number in pairs["text"].unique().tolist():
+        row = windows.take([number], columns=["document", "tokens", "sentence_ids"])
         (window,) = row.to_pylist()
         by_head: dict[HeadKey, pd.DataFrame] = {}
-        for _, table in pairs[pairs["text"] == text].groupby(["stack", "layer", "head"]):
+        for _, table in pairs[pairs["text"] == number].groupby(["stack", "layer", "head"]):
             first = table.iloc[0]
             by_head[str(first["stack"]), int(first["layer"]), int(first["head"])] = table
-        texts.append(
-            ExampleText(window["document"], window["tokens"], window["sentence_ids"], by_head)
+        examples.append(
+            ExampleWindow(window["document"], window["tokens"], window["sentence_ids"], by_head)
         )
-    return texts
+    return examples

@@ -1,4 +1,4 @@
-"""What the report tells of each head when it is clicked, as the page's data."""
+"""What the report shows of each head when it is clicked, as data for its script."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ import xarray as xr
 
 from headscope.measures import MEASURES
 from headscope.pages.figures.distances import baseline_shares, in_bins, octave_bins, pair_shares
-from headscope.pages.figures.drawing import NothingToDraw
+from headscope.pages.figures.layout import NothingToDraw
 from headscope.pages.figures.matrices import mean_aligned, mean_similarity
-from headscope.pages.packed import packed_maps
+from headscope.pages.packed_arrays import packed_maps
 from headscope.pages.report.examples import FocalCount, HeadKey
 from headscope.settings import SIMILARITY_VARIANTS
 
@@ -58,7 +58,7 @@ def head_profiles(
                     for share in shares[layers.index(head["layer"]), head["head"] - 1]
                 ],
                 "focal": [
-                    [count.token, count.texts]
+                    [count.token, count.windows]
                     for count in focal.get((stack, head["layer"], head["head"]), ())
                 ],
             }
@@ -87,11 +87,11 @@ def _maps(results: xr.Dataset, heads: pd.DataFrame) -> dict[str, Any]:
     by_position = {
         variant: of_heads(mean_similarity(results, variant, SIDE))
         for variant in SIMILARITY_VARIANTS
-        if variant in results["variant"]  # a minimal run has its own alone
+        if variant in results["variant"]  # a minimal run has only its own
     }
     return by_position | {"aligned": of_heads(mean_aligned(results))}
 
 
 def _number(value: float) -> float | None:
-    """A number as JSON has it, with the digits that anyone reads."""
+    """A number for JSON, with four significant digits; None if it is not finite."""
     return float(f"{value:.4g}") if math.isfinite(value) else None

@@ -1,31 +1,53 @@
-"""report.html: what was measured and what was found, on one page that needs no network."""
+"""report.html: what was measured and what was found, on one page that needs no network.
 
-import io
+`templates/report.html.jinja` is the page as it is read. What it shows when a head is clicked is
+data for its script, `assets/page_report.js`.
+"""
+
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import xarray as xr
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from headscope.findings.claims import Verdict
-from headscope.findings.claims.sanity import Sign
+from headscope.findings.claims import Evidence, Verdict, judge
+from headscope.findings.claims.sanity import sanity_signs
+from headscope.findings.findings_table import finding_columns, finding_rows
 from headscope.findings.roles import ROLES
+from headscope.findings.run_findings import RunFindings
 from headscope.findings.stability import StabilityResult
-from headscope.findings.summary import finding_columns, finding_rows
+from headscope.measures.tables import layer_table
 from headscope.pages.document import Page, make_page
-from headscope.pages.figures import FIGURES
-from headscope.pages.figures.style import style
+from headscope.pages.figures import FIGURES, StackFindings, draw_figures
+from headscope.pages.figures.write import figure_bytes
 from headscope.pages.notebook import MimeBundle, notebook_bundle
-from headscope.pages.report.examples import ExampleText, FocalCount, HeadKey
+from headscope.pages.report.examples import (
+    ExampleWindow,
+    FocalCount,
+    HeadKey,
+    example_windows,
+    focal_counts,
+)
 from headscope.pages.report.head_profiles import head_profiles
 from headscope.pages.report.stability_rows import stack_stability
-from headscope.runs.left_out import LeftOut, count_kinds
-from headscope.runs.manifest import Manifest
+from headscope.runs.examples import read_examples
+from headscope.runs.files import write_whole
+from headscope.runs.left_out import count_kinds
+
+MOST_NAMED = 100
+"""The most left-out windows that the page names; `headscope info` names all."""
+
+WORDS = {
+    "holds": "Holds",
+    "fails": "Does not hold",
+    "undecided": "Undecided",
+    "cannot answer": "No answer",
+}
+"""Verdicts in plain words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,49 +69,24 @@ class Report(os.PathLike[str]):
         return self.path.read_text(encoding="utf-8")
 
 
-MOST_NAMED = 100
-"""Texts left out that the page names; `headscope info` names all."""
+def write_report(run: RunFindings, path: Path) -> Report:
+    """Write the report of a run.
 
-WORDS = {
-    "holds": "Holds",
-    "fails": "Does not hold",
-    "undecided": "Undecided",
-    "cannot answer": "No answer",
-}
-"""Verdicts in plain words."""
-
-
-@dataclass(frozen=True, slots=True)
-class StackReport:
-    """What the report says of one attention stack."""
-
-    name: str
-    results: xr.Dataset
-    layers: pd.DataFrame
-    heads: pd.DataFrame
-    roles: pd.DataFrame
-    verdicts: Sequence[Verdict]
-    signs: Sequence[Sign]
-    """Signs of a broken measurement that were seen."""
-    figures: Mapping[str, Figure]
+    Args:
+        run: What was found.
+        path: The file to write.
+    """
+    write_whole(path, report_page(run).encode())
+    return Report(path)
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
-    """What the report says of a run."""
-
-    manifest: Manifest
-    stacks: Sequence[StackReport]
-    focal: Mapping[HeadKey, Sequence[FocalCount]]
-    examples: Sequence[ExampleText]
-    stability: StabilityResult | None
-    left_out: Sequence[LeftOut] = ()
-    """Texts that could not be measured."""
-
-
-def report_page(report: RunReport) -> Page:
-    """The page."""
-    manifest = report.manifest
+def report_page(run: RunFindings) -> Page:
+    """The report of a run as a page."""
+    manifest, folder = run.manifest, run.folder
+    evidence, stability, left_out = run.evidence(), run.stability(), folder.left_out
+    with folder.refusing_unreadable():
+        focal = focal_counts(folder.rows(), folder.windows())
+        examples = example_windows(read_examples(folder.path), folder.windows())
     return make_page(
         "report.html.jinja",
         title=f"headscope: {manifest.model.name}",
@@ -97,17 +94,19 @@ def report_page(report: RunReport) -> Page:
         extra_style=_role_style(),
         script="page_report",
         data={
-            "texts": manifest.corpus.windows,
-            "stacks": [_stack_data(report, stack) for stack in report.stacks],
+            "windows": manifest.corpus.windows,
+            "stacks": [_stack_data(run, stack, focal, examples) for stack in run.stacks],
         },
         values={
             "manifest": manifest,
             "settings": manifest.settings.to_json(),
-            "left_out": report.left_out,
-            "left_out_count": count_kinds(report.left_out),
+            "left_out": left_out,
+            "left_out_count": count_kinds(left_out),
             "most_named": MOST_NAMED,
-            "stacks": [_stack_values(report, stack) for stack in report.stacks],
-            "unanswered": report.stability.unanswered if report.stability else (),
+            "stacks": [
+                _stack_values(run, stack, evidence[stack], stability) for stack in run.stacks
+            ],
+            "unanswered": stability.unanswered,
             "findings": finding_columns(),
             "sections": {
                 figure.name: figure.section for figure in FIGURES if figure.section is not None
@@ -116,30 +115,61 @@ def report_page(report: RunReport) -> Page:
             "roles": list(ROLES),
             "letters": {role.name: role.letter for role in ROLES},
         },
-        # Figures are SVG, whose looks are style attributes.
+        # Figures are SVG with style attributes.
         inline_styles=True,
     )
 
 
-def _stack_values(report: RunReport, stack: StackReport) -> dict[str, Any]:
-    cells = stack.roles.set_index(["layer", "head"])["role"].to_dict()
+def _stack_values(
+    run: RunFindings, stack: str, evidence: Evidence, stability: StabilityResult
+) -> dict[str, Any]:
+    """What the template shows of one attention stack."""
+    roles = _of_stack(run.roles, stack)
+    verdicts = judge(evidence)
+    shown = [figure for figure in FIGURES if figure.in_report]
     return {
-        "name": stack.name,
-        "rows": finding_rows(stack.layers),
-        "verdicts": stack.verdicts,
-        "no_answer": _no_answer(stack.verdicts),
-        "signs": stack.signs,
+        "name": stack,
+        "rows": finding_rows(layer_table(run.stacks[stack])),
+        "verdicts": verdicts,
+        "no_answer": _no_answer(verdicts),
+        "signs": [sign for sign in sanity_signs(evidence) if sign.seen],
         "figures": {
             name: {"svg": _as_svg(figure), "caption": FIGURES[name].caption}
-            for name, figure in stack.figures.items()
+            for name, figure in draw_figures(shown, StackFindings.of(run, stack)).items()
         },
-        "role_counts": stack.roles["role"].value_counts().to_dict(),
-        "role_rows": [
-            (layer, [cells.get((layer, head)) for head in range(1, stack.roles["head"].max() + 1)])
-            for layer in sorted(stack.roles["layer"].unique())
-        ],
-        "stability": stack_stability(report.stability, stack.name),
+        "role_counts": roles["role"].value_counts().to_dict(),
+        "role_rows": _role_rows(roles),
+        "stability": stack_stability(stability, stack),
     }
+
+
+def _stack_data(
+    run: RunFindings,
+    stack: str,
+    focal: Mapping[HeadKey, Sequence[FocalCount]],
+    examples: Iterable[ExampleWindow],
+) -> dict[str, Any]:
+    """What the script shows of the heads of one attention stack."""
+    heads, roles = _of_stack(run.heads, stack), _of_stack(run.roles, stack)
+    shifted = run.manifest.reads_shifted(stack)
+    return {
+        "name": stack,
+        **head_profiles(stack, run.stacks[stack], heads, roles, focal),
+        "examples": [example.to_json(stack, heads, shifted=shifted) for example in examples],
+    }
+
+
+def _of_stack(table: pd.DataFrame, stack: str) -> pd.DataFrame:
+    return table[table["stack"] == stack]
+
+
+def _role_rows(roles: pd.DataFrame) -> list[tuple[int, list[str | None]]]:
+    """The rows of the role map: a layer and the roles of its heads; None where it has no head."""
+    cells = roles.set_index(["layer", "head"])["role"].to_dict()
+    return [
+        (layer, [cells.get((layer, head)) for head in range(1, roles["head"].max() + 1)])
+        for layer in sorted(roles["layer"].unique())
+    ]
 
 
 def _no_answer(verdicts: Sequence[Verdict]) -> str | None:
@@ -147,15 +177,6 @@ def _no_answer(verdicts: Sequence[Verdict]) -> str | None:
     (reason, *others) = {verdict.summary for verdict in verdicts}
     same = not others and all(verdict.status == "cannot answer" for verdict in verdicts)
     return reason if same else None
-
-
-def _stack_data(report: RunReport, stack: StackReport) -> dict[str, Any]:
-    profiles = head_profiles(stack.name, stack.results, stack.heads, stack.roles, report.focal)
-    shifted = report.manifest.reads_shifted(stack.name)
-    examples = [
-        example.to_json(stack.name, stack.heads, shifted=shifted) for example in report.examples
-    ]
-    return {"name": stack.name, **profiles, "examples": examples}
 
 
 def _role_style() -> str:
@@ -167,8 +188,6 @@ def _role_style() -> str:
 
 
 def _as_svg(figure: Figure) -> Markup:
-    buffer = io.StringIO()
-    with style():  # what SVG files look like inside is decided when they are written
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    svg = buffer.getvalue()
+    """The figure as an element of the page."""
+    svg = figure_bytes(figure, "svg").decode()
     return Markup(svg[svg.index("<svg") :])

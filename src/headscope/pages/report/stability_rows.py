@@ -4,15 +4,14 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
+from headscope.findings.findings_table import format_cell
 from headscope.findings.stability import StabilityResult
 from headscope.measures import MEASURES
 
 
 @dataclass(frozen=True, slots=True)
 class StabilityRow:
-    """How stable one measure is over other texts, as text."""
+    """How stable one measure is over other windows, as text."""
 
     title: str
     correlation: str
@@ -32,7 +31,7 @@ class StackStability:
 
 
 def stack_stability(result: StabilityResult | None, stack: str) -> StackStability | None:
-    """What can be said of a stack; None where the texts cannot tell."""
+    """What can be said of a stack; None where the windows cannot tell."""
     if result is None or result.subsets is None or result.reliability is None:
         return None
     roles = result.subsets.roles
@@ -48,12 +47,9 @@ def stack_stability(result: StabilityResult | None, stack: str) -> StackStabilit
     )
 
 
-_TITLES = {measure.name: measure.title for measure in MEASURES}
-
-
 def _row(record: dict[Hashable, Any]) -> StabilityRow:
     name = str(record["measure"])
-    title = _TITLES[name.removesuffix("_excess")]
+    title = MEASURES[name.removesuffix("_excess")].title
     return StabilityRow(
         title=f"{title}, beyond expectation" if name.endswith("_excess") else title,
         correlation=_cell(record["rank_correlation"]),
@@ -65,4 +61,4 @@ def _row(record: dict[Hashable, Any]) -> StabilityRow:
 
 
 def _cell(value: float) -> str:
-    return "-" if pd.isna(value) else f"{value:.2f}"
+    return format_cell(value, ".2f")

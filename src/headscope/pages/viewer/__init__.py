@@ -1,1 +1,1 @@
-"""The interactive page of one text: every head, small and large. No torch in here."""
+"""The interactive page of one text, with every head. No torch in here."""

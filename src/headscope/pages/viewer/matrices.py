@@ -18,7 +18,7 @@ class LayerMatrices:
     head_output: Float[np.ndarray, "head token d_head"]
     attention: Float[np.ndarray, "head token key"]
     column_mass: Float[np.ndarray, "head key"]
-    """Scaled to a largest of 1."""
+    """Scaled to a maximum of 1."""
     similarity: Mapping[SimilarityVariant, Float[np.ndarray, "head token token"]]
 
 
@@ -29,14 +29,14 @@ class StackMatrices:
     name: str
     tokens: Sequence[str]
     key_tokens: Sequence[str] | None
-    """The tokens that are read, where they are others than those written for."""
+    """The tokens that heads read, in cross attention; elsewhere None."""
     sentences: Int[np.ndarray, " token"]
     counted: Bool[np.ndarray, " token"]
     """The tokens that may form pairs."""
     first: Int[np.ndarray, " token"]
     """For each token the place of the first occurrence of the same token."""
     layers: Iterable[LayerMatrices]
-    """One at a time: all at once they would not fit into memory."""
+    """One at a time: all at once might not fit into memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The page of one text: what the heads wrote, packed so that a browser unpacks one at a time."""
+"""The page of one text: what the heads wrote, packed so that one head can be unpacked at a time."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from headscope.pages.document import Page, make_page
-from headscope.pages.packed import packed_bytes, packed_maps, plain_floats
+from headscope.pages.packed_arrays import packed_bytes, packed_maps, plain_floats
 from headscope.pages.viewer.matrices import LayerMatrices, StackMatrices, TextMatrices
 
 SIDE = 40
-"""The most cells on a side."""
+"""The most cells on a side of a thumbnail."""
 
 
 def pooled(
@@ -19,8 +19,8 @@ def pooled(
 ) -> Float[np.ndarray, "head row column"]:
     """The mean of each block of cells, at most `SIDE` blocks on a side.
 
-    Without `diagonal`, as in similarities, where it is zero, it does not count; a block that is
-    nothing else is NaN.
+    Without `diagonal`, cells on the diagonal, which is zero in similarities, do not count; a block
+    of nothing else is NaN.
     """
     _, rows, columns = matrices.shape
     row_starts, column_starts = _starts(rows), _starts(columns)
@@ -36,12 +36,12 @@ def pooled(
 
 
 def _starts(n: int) -> NDArray[np.int64]:
-    """Where the blocks begin: as many as fit, as even as can be."""
+    """Where the blocks begin: at most `SIDE` of them, of sizes as equal as possible."""
     return np.linspace(0, n, min(n, SIDE), endpoint=False).astype(np.int64)
 
 
 STEPS = 63
-"""Attention is kept in so many steps above zero: four times as many take twice the room."""
+"""The number of steps above zero that attention is kept in: four times as many double the size."""
 
 
 def viewer_payload(text: TextMatrices) -> dict[str, Any]:

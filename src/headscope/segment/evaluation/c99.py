@@ -1,8 +1,8 @@
 """C99, the topic segmenter of Choi (2000), as a baseline.
 
-Sentences are bags of stemmed content words. Their cosine similarities are replaced by ranks among
-their neighbours, and the text is divided where that leaves the densest blocks, until the gain falls
-off.
+Sentences are bags of stemmed content words. Each cosine similarity is replaced by its rank among
+its neighbours in the matrix, and the text is divided where that leaves the densest blocks, until
+the gain drops.
 """
 
 import itertools
@@ -18,14 +18,20 @@ from headscope.text.kinds import TokenKind, kind_of_word
 
 _RANK_SIZE = 11
 _DEVIATIONS = 1.2
-"""Both as in the paper: the mask is 11 x 11, and a gain counts 1.2 deviations above the mean."""
+"""Both as in the paper: the mask is 11 x 11, and a gain counts if it is 1.2 standard deviations
+above the mean."""
 
 _WORD = re.compile(r"[a-z]+")
 _SUFFIX = re.compile(r"(?:ing|edly|ed|ly|es|s)\Z")
 
 
 def c99(sentences: Sequence[str], n_segments: int | None = None) -> list[int]:
-    """The sentences at which a new topic begins, the first one left out."""
+    """The sentences at which a new topic begins, without the first.
+
+    Args:
+        sentences: The text, sentence by sentence.
+        n_segments: The number of topics; None to find it.
+    """
     n = len(sentences)
     if n < 2 or n_segments == 1:
         return []
@@ -82,8 +88,8 @@ def _divide(sums: np.ndarray, most: int) -> tuple[list[int], list[float]]:
     """Cuts in the order in which they are made, and the density of the blocks before and after."""
     n = len(sums) - 1
 
-    def block(first: int, behind: int) -> float:
-        total = sums[behind, behind] - sums[first, behind] - sums[behind, first]
+    def block(first: int, end: int) -> float:
+        total = sums[end, end] - sums[first, end] - sums[end, first]
         return float(total + sums[first, first])
 
     edges = [0, n]
@@ -92,11 +98,11 @@ def _divide(sums: np.ndarray, most: int) -> tuple[list[int], list[float]]:
     densities = [weight / area]
     while len(edges) - 1 < most:
         best: tuple[float, int, float, float] | None = None
-        for first, behind in itertools.pairwise(edges):
-            whole, size = block(first, behind), (behind - first) ** 2
-            for cut in range(first + 1, behind):
-                w = weight - whole + block(first, cut) + block(cut, behind)
-                a = area - size + (cut - first) ** 2 + (behind - cut) ** 2
+        for first, end in itertools.pairwise(edges):
+            whole, size = block(first, end), (end - first) ** 2
+            for cut in range(first + 1, end):
+                w = weight - whole + block(first, cut) + block(cut, end)
+                a = area - size + (cut - first) ** 2 + (end - cut) ** 2
                 if best is None or w / a > best[0]:
                     best = (w / a, cut, w, a)
         if best is None:

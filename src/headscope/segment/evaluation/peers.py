@@ -1,4 +1,4 @@
-"""Peers: sentence splitters that others have written, where they are installed."""
+"""Peers: sentence splitters of other packages, where they are installed."""
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -26,7 +26,7 @@ def installed_peers() -> Iterator[tuple[str, Splitter]]:
 
 
 def _nupunkt(text: str) -> list[str]:
-    """What headscope itself uses where there are no gold sentences; blank lines end sentences."""
+    """The splitter that headscope uses without gold sentences; blank lines end sentences."""
     return [text[start:end] for start, end in split_sentences(text)]
 
 
@@ -45,7 +45,7 @@ def _pysbd() -> Splitter:
 
 
 def _punkt() -> Splitter:
-    """Punkt as nltk has it, trained on the very text: its ready-made models are a download."""
+    """Punkt from nltk, trained on the text itself: its trained models would be a download."""
     from nltk.tokenize.punkt import PunktSentenceTokenizer
 
     def split(text: str) -> list[str]:
@@ -77,7 +77,7 @@ def _blingfire() -> Splitter:
 
 
 def _syntok() -> Splitter:
-    """By paragraphs: its offsets begin anew with each."""
+    """Paragraph by paragraph: its offsets start again with each."""
     import re
 
     from syntok import segmenter
@@ -89,7 +89,7 @@ def _syntok() -> Splitter:
             line = " ".join(paragraph.split())
             starts = [sentence[0].offset for part in found for sentence in part]
             edges = [0, *starts[1:], len(line)]
-            pieces += [line[first:behind] for first, behind in pairwise(edges)]
+            pieces += [line[start:end] for start, end in pairwise(edges)]
         return pieces
 
     return split

@@ -1,11 +1,11 @@
-"""Head signals: four numbers per head at each token, for the gap in front of it.
+"""Head signals: four numbers per head for the gap before each token.
 
-- `contrast`: cosine of what the head writes (summed) for the tokens before and behind the gap. Low
-  where the text turns to something else.
+- `contrast`: cosine of what the head writes for the tokens before the gap (summed) and for those
+  after it. Low where the subject changes.
 - `cut`: the attention that crosses the gap in either direction. Low where two parts of the text
   have little to do with each other.
 - `mass_before`, `mass_after`: the attention that the last token before the gap, and the first one
-  behind it, receive from the whole window. High at separators, for some heads.
+  after it, receive from the whole window. High at separators, for some heads.
 """
 
 import torch
@@ -18,7 +18,7 @@ SIGNALS = ("contrast", "cut", "mass_before", "mass_after")
 """The names of the signals, in the order of their axis."""
 
 CONTRAST_TOKENS = 8
-"""How many tokens on each side of a gap are summed up for the contrast."""
+"""Number of tokens on each side of a gap that are summed for the contrast."""
 
 
 def head_signals(
@@ -26,10 +26,14 @@ def head_signals(
     attention: Float[Tensor, "batch head token token"],
     counted: Bool[Tensor, "batch token"],
 ) -> Float[Tensor, "batch token head signal"]:
-    """The signals of each head for the gap in front of each token.
+    """The signals of each head for the gap before each token.
 
-    Tokens that are not `counted` (special ones, padding) give and receive nothing. The first token
-    of a window has a gap with nothing in front of it: all but its own mass is 0.
+    The first token of a window has nothing before its gap: all signals but its own mass are 0.
+
+    Args:
+        head_output: What each head writes.
+        attention: The attention maps.
+        counted: False for special tokens and padding, which give and receive nothing.
     """
     mass, cut = _mass_and_cut(attention, counted)
     contrast = _contrast(head_output * counted[:, None, :, None])
@@ -40,10 +44,10 @@ def head_signals(
 def _mass_and_cut(
     attention: Float[Tensor, "batch head token token"], counted: Bool[Tensor, "batch token"]
 ) -> tuple[Float[Tensor, "batch head token"], Float[Tensor, "batch head token"]]:
-    """The attention each token receives, and that which crosses the gap in front of it."""
+    """The attention that each token receives, and the attention that crosses the gap before it."""
     maps = attention.detach().cpu()
     if maps.dtype not in (torch.float32, torch.float64):
-        maps = maps.float()  # numba knows no half precision
+        maps = maps.float()  # numba has no half precision
     mass, cut = (torch.empty(maps.shape[:3], dtype=maps.dtype) for _ in range(2))
     mass_and_cut(maps.contiguous().numpy(), counted.cpu().numpy(), mass.numpy(), cut.numpy())
     return mass.to(attention), cut.to(attention)
@@ -54,12 +58,12 @@ def _contrast(
 ) -> Float[Tensor, "batch head token"]:
     tokens, far = head_output.shape[2], CONTRAST_TOKENS
     sums = torch.nn.functional.pad(head_output, (0, 0, far + 1, far - 1)).cumsum(2)
-    # The sum over the tokens before each gap is that over the tokens behind the gap `far` earlier.
+    # The sum over the tokens before a gap is the sum over those after the gap `far` tokens earlier.
     near = torch.nn.functional.pad(sums[:, :, far:] - sums[:, :, :-far], (0, 0, 0, 1))
     lengths = torch.linalg.vector_norm(near, dim=-1)
-    before, behind = slice(0, tokens), slice(far, far + tokens)
-    products = torch.linalg.vecdot(near[:, :, before], near[:, :, behind])
+    before, after = slice(0, tokens), slice(far, far + tokens)
+    products = torch.linalg.vecdot(near[:, :, before], near[:, :, after])
     cosines: Float[Tensor, "batch head token"] = products / (
-        lengths[..., before] * lengths[..., behind]
+        lengths[..., before] * lengths[..., after]
     ).clamp(min=1e-8)
     return cosines

@@ -1,7 +1,7 @@
-"""What the heads of a model write at each token of some texts, reduced while the model runs.
+"""What the heads of a model write for each token of some texts, reduced while the model runs.
 
-The head outputs of a layer are multiplied by a matrix as soon as they are there, so that a few
-numbers per token are kept whatever the size of the model, and never an attention map.
+The head outputs of a layer are multiplied by a matrix as soon as they are computed, so that only a
+few values per token are kept, whatever the size of the model, and no attention map is.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from headscope.errors import MeasurementError
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite, LayerCapture
 from headscope.segment.reading.head_signals import SIGNALS, head_signals
-from headscope.segment.reading.window_batches import WindowBatch, for_each_batch
-from headscope.text.document import Encoding
+from headscope.segment.reading.window_batches import PaddedBatch, for_each_batch
+from headscope.text.encoding import Encoding
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -24,10 +24,10 @@ class LayerMap:
     """Where the head outputs of a layer go: through a matrix, into some columns."""
 
     matrix: Float[Tensor, "output column"] | None
-    """Heads side by side in the rows: head 1 has the first d_head of them. None keeps all."""
+    """The first d_head rows are for head 1, and so on. None is the identity."""
     columns: int
     first_column: int
-    """Layers that share columns are added up."""
+    """Layers that share columns are added."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -41,7 +41,12 @@ class Reading:
 
 
 def read_sites(model: LoadedModel, layers: tuple[int, ...]) -> tuple[AttentionSite, ...]:
-    """The sites of some layers in the first stack of the model: the encoder, where there is one."""
+    """The sites of some layers in the first stack of the model: the encoder, where there is one.
+
+    Args:
+        model: The model.
+        layers: The numbers of the layers, from 1.
+    """
     return tuple(site for site in model.sites_of(layers) if site.stack == model.stacks[0])
 
 
@@ -55,9 +60,16 @@ def read_heads(
 ) -> list[Reading]:
     """What the heads at `sites` write for every token of every text.
 
-    Texts of any length: they are read in overlapping windows, and each token is taken from a window
-    in which it has context on both sides. Windows of all texts go through the model together,
-    sorted by length.
+    Texts of any length are read in overlapping windows, and each token is taken from a window in
+    which it has context on both sides. Windows of all texts go through the model together, sorted
+    by length.
+
+    Args:
+        model: The model.
+        encodings: The tokens of each text.
+        sites: The attention sites that are read.
+        maps: What each site's head outputs are multiplied by, in the order of `sites`.
+        dtype: Of what is kept.
     """
     n_columns = max(layer_map.first_column + layer_map.columns for layer_map in maps)
     n_signals = sum(site.heads for site in sites) * len(SIGNALS)
@@ -72,8 +84,12 @@ def read_heads(
     return readings
 
 
-def keep_all(sites: Sequence[AttentionSite]) -> list[LayerMap]:
-    """Maps that keep every number of every head: layer after layer, head after head."""
+def identity_maps(sites: Sequence[AttentionSite]) -> list[LayerMap]:
+    """Maps that keep the whole output of every head: layer by layer, head by head.
+
+    Args:
+        sites: The attention sites that are read.
+    """
     maps, first = [], 0
     for site in sites:
         maps.append(LayerMap(None, site.heads * site.d_head, first))
@@ -83,7 +99,7 @@ def keep_all(sites: Sequence[AttentionSite]) -> list[LayerMap]:
 
 def _read_batch(
     model: LoadedModel,
-    batch: WindowBatch,
+    batch: PaddedBatch,
     sites: Sequence[AttentionSite],
     maps: Sequence[LayerMap],
     readings: Sequence[Reading],
@@ -111,7 +127,7 @@ def _read_batch(
         into_columns = slice(layer_map.first_column, layer_map.first_column + layer_map.columns)
         into_signals = slice(signal_starts[place], signal_starts[place + 1])
         for row, window, read in batch.kept():
-            kept = slice(window.kept_first, window.kept_behind)
+            kept = slice(window.kept_start, window.kept_end)
             readings[window.text].columns[kept, into_columns] += columns[row, read]
             readings[window.text].signals[kept, into_signals] = at_gaps[row, read]
 

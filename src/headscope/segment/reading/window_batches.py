@@ -1,6 +1,6 @@
-"""Overlapping windows of some texts, put into padded batches and shared out among threads.
+"""Texts of any length, read in overlapping windows: padded batches, divided among threads.
 
-A text of any length is read without a seam where windows meet.
+Every token is taken from a window in which it has context on both sides.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,45 +15,55 @@ from headscope.errors import SettingsError
 from headscope.models.loaded import LoadedModel
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.system.threads import in_threads
-from headscope.text.document import Encoding
+from headscope.text.encoding import Encoding
 
 
 @dataclass(frozen=True, slots=True)
 class OverlapWindow:
-    """Consecutive tokens that the model reads together, and those of them whose reading is kept."""
+    """Consecutive tokens that the model reads together, and those of them that are kept."""
 
     text: int
-    """Which text of the batch."""
-    first: int
-    behind: int
-    """The tokens [first, behind) are read."""
-    kept_first: int
-    kept_behind: int
-    """The tokens [kept_first, kept_behind) are kept: those with context on both sides."""
+    """Number of the text."""
+    start: int
+    end: int
+    """The tokens [start, end) are read."""
+    kept_start: int
+    kept_end: int
+    """The tokens [kept_start, kept_end) are kept: those with context on both sides."""
 
     @property
     def n_tokens(self) -> int:
-        """How many tokens are read."""
-        return self.behind - self.first
+        """Number of tokens that are read."""
+        return self.end - self.start
 
 
 def overlap_windows(text: int, tokens: int, *, size: int, margin: int) -> list[OverlapWindow]:
     """The windows of a text: every token is kept in exactly one of them.
 
-    Each is of `size` tokens, and a token is kept where at least `margin` tokens, or the end of the
-    text, lie between it and the edge of its window. The last window reaches back, so that the end
-    of a text has a full window of context, too.
+    A token is kept if at least `margin` tokens lie between it and each edge of its window, unless
+    that edge is an end of the text. The last window begins early enough to be full, so that the end
+    of a text has as much context as the rest.
+
+    >>> windows = overlap_windows(0, 9, size=6, margin=1)
+    >>> [(window.start, window.end, window.kept_start, window.kept_end) for window in windows]
+    [(0, 6, 0, 5), (3, 9, 5, 9)]
+
+    Args:
+        text: Number of the text.
+        tokens: Number of its tokens.
+        size: Tokens of a window; a shorter text is one window.
+        margin: Tokens of context on either side of those that are kept.
     """
     if tokens <= size:
         return [OverlapWindow(text, 0, tokens, 0, tokens)] if tokens else []
     windows = []
-    kept = first = 0
+    kept = 0
     while kept < tokens:
-        first = min(max(kept - margin, 0), tokens - size)
-        behind = first + size
-        kept_behind = tokens if behind == tokens else behind - margin
-        windows.append(OverlapWindow(text, first, behind, kept, kept_behind))
-        kept = kept_behind
+        start = min(max(kept - margin, 0), tokens - size)
+        end = start + size
+        kept_end = tokens if end == tokens else end - margin
+        windows.append(OverlapWindow(text, start, end, kept, kept_end))
+        kept = kept_end
     return windows
 
 
@@ -66,7 +76,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class WindowBatch:
+class PaddedBatch:
     """Windows that go through the model together, padded to the longest."""
 
     windows: Sequence[OverlapWindow]
@@ -76,33 +86,41 @@ class WindowBatch:
     counted: Bool[Tensor, "window token"]
     """True for tokens of the text: neither padding nor special."""
     first_token: int
-    """Where the tokens of the text begin: behind special ones."""
+    """The place of the first token of the text: after the special ones."""
 
     def kept(self) -> Iterator[tuple[int, OverlapWindow, slice]]:
         """The row of each window, the window, and the places in that row that are kept."""
         for row, window in enumerate(self.windows):
-            shift = self.first_token - window.first
-            yield row, window, slice(window.kept_first + shift, window.kept_behind + shift)
+            shift = self.first_token - window.start
+            yield row, window, slice(window.kept_start + shift, window.kept_end + shift)
 
 
 def text_tokenizer(model: LoadedModel) -> HeadscopeTokenizer:
     """The tokenizer of a model.
 
+    Args:
+        model: A model of text.
+
     Raises:
-        SettingsError: the model reads no text.
+        SettingsError: The model does not read text.
     """
     if model.tokenizer is None:
-        raise SettingsError(f"{model.name} reads no text: segmenting needs a model of text")
+        raise SettingsError(f"{model.name} reads no text; segmenting needs a model of text")
     return model.tokenizer
 
 
 def for_each_batch(
-    model: LoadedModel, encodings: Sequence[Encoding], read: Callable[[WindowBatch], Result]
+    model: LoadedModel, encodings: Sequence[Encoding], read: Callable[[PaddedBatch], Result]
 ) -> list[Result]:
-    """What `read` gives for the batches that hold all tokens of all texts, sorted by length.
+    """What `read` returns for each batch of windows; in no particular order.
 
-    Texts of any length are cut into overlapping windows. On a CPU, batches are read side by side,
-    on a thread each: every token is kept in one window only.
+    Texts of any length are cut into overlapping windows, and those sorted by length. On a CPU,
+    several threads read batches at once, which is safe: every token is kept in one window only.
+
+    Args:
+        model: The model whose tokenizer and limits are used.
+        encodings: The tokens of each text.
+        read: Runs the model on a batch, and keeps or returns what is wanted of it.
     """
     groups = _groups(model, encodings)
     if not groups:
@@ -138,7 +156,7 @@ def _groups(model: LoadedModel, encodings: Sequence[Encoding]) -> list[Sequence[
 
 def _padded(
     model: LoadedModel, encodings: Sequence[Encoding], windows: Sequence[OverlapWindow]
-) -> WindowBatch:
+) -> PaddedBatch:
     tokenizer = text_tokenizer(model)
     prefix, suffix = tokenizer.prefix_ids, tokenizer.suffix_ids
     longest = len(prefix) + windows[0].n_tokens + len(suffix)
@@ -146,9 +164,9 @@ def _padded(
     real = torch.zeros((len(windows), longest), dtype=torch.bool)
     counted = torch.zeros((len(windows), longest), dtype=torch.bool)
     for row, window in enumerate(windows):
-        body = encodings[window.text].token_ids[window.first : window.behind].tolist()
+        body = encodings[window.text].token_ids[window.start : window.end].tolist()
         whole = [*prefix, *body, *suffix]
         token_ids[row, : len(whole)] = torch.tensor(whole)
         real[row, : len(whole)] = True
         counted[row, len(prefix) : len(prefix) + len(body)] = True
-    return WindowBatch(windows, token_ids, real, counted, len(prefix))
+    return PaddedBatch(windows, token_ids, real, counted, len(prefix))

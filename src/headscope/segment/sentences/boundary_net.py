@@ -1,10 +1,10 @@
-"""The small network that says how likely a sentence begins in front of each token.
+"""The small network that gives the log odds that a sentence begins at each token.
 
     head outputs of each token --(one matrix)--> a few numbers per token
     those, the head signals and the surface at each gap --(convolutions over tokens)--> log odds
 
-The direct path alone is a logistic regression on what heads write around a gap; the convolutions
-add what depends on several tokens, and on neighbouring gaps, at once.
+A gap is the place just before a token. The direct path alone is a logistic regression on what heads
+write around a gap; the convolutions add what depends on several tokens or gaps jointly.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from headscope.segment.sentences.surface import FEATURES
 
 _DEEPER_TOKENS = 5
-"""How many neighbouring gaps the convolutions behind the first see."""
+"""Number of neighbouring gaps that each convolution after the first sees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,44 +24,44 @@ class NetShape:
     """The sizes of a network."""
 
     outputs: int
-    """Numbers that all heads together write for a token."""
+    """Number of values that all heads together write for a token."""
     signals: int
-    """Signals of all heads together at a gap."""
+    """Number of signals of all heads together at a gap."""
     surface: bool
-    """Whether the surface of the text is seen."""
+    """Whether the network sees the surface features of the text."""
     context: int = 4
-    """Tokens on each side of the gap that the first convolution sees."""
+    """Number of tokens on each side of the gap that the first convolution sees."""
     rank: int = 32
-    """Numbers per token that head outputs are brought down to."""
+    """Number of values per token that head outputs are projected to."""
     hidden: int = 96
     depth: int = 2
-    """How many convolutions follow each other."""
+    """Number of convolutions, one after the other."""
 
     @property
     def gap_numbers(self) -> int:
-        """Numbers per gap: signals, and the surface where it is seen."""
+        """Number of values per gap: signals, and surface features where they are seen."""
         return self.signals + self.surface * len(FEATURES)
 
     @property
     def reach(self) -> int:
-        """How many tokens away from a gap nothing changes its log odds any more."""
+        """The distance in tokens beyond which nothing affects the log odds of a gap."""
         return self.context + (self.depth - 1) * (_DEEPER_TOKENS // 2)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Stretches:
-    """Stretches of tokens as the network sees them, with the gap in front of each token."""
+class NetInput:
+    """Chunks of consecutive tokens as the network sees them, with the gap before each token."""
 
-    tokens: Float[Tensor, "stretch token rank"]
+    tokens: Float[Tensor, "chunk token rank"]
     """Projected head outputs; 0 beyond the ends of a text."""
-    gaps: Float[Tensor, "stretch token number"]
-    """Standardised signals and the surface at gaps that are candidates; 0 at all others."""
-    inside: Float[Tensor, "stretch token"]
+    gaps: Float[Tensor, "chunk token number"]
+    """Standardised signals and surface features at gaps that are candidates; 0 elsewhere."""
+    inside: Float[Tensor, "chunk token"]
     """1 where there is a token, 0 beyond the ends of a text."""
 
 
 class BoundaryNet(nn.Module):
-    """Log odds of a boundary in front of each token."""
+    """Log odds of a boundary before each token."""
 
     def __init__(self, shape: NetShape, dropout: float = 0.0) -> None:
         super().__init__()
@@ -82,8 +82,12 @@ class BoundaryNet(nn.Module):
         self.register_buffer("signal_mean", torch.zeros(shape.signals))
         self.register_buffer("signal_scale", torch.ones(shape.signals))
 
-    def forward(self, seen: Stretches) -> Float[Tensor, "stretch token"]:
-        """The log odds in front of each token; wrong within `reach` of where a stretch is cut."""
+    def forward(self, seen: NetInput) -> Float[Tensor, "chunk token"]:
+        """The log odds before each token; wrong within `reach` of where a text is cut into chunks.
+
+        Args:
+            seen: The chunks.
+        """
         inside = seen.inside[:, None]
         context = self.shape.context
         tokens = (self.dropout(seen.tokens) * seen.inside[..., None]).transpose(1, 2)
@@ -93,7 +97,7 @@ class BoundaryNet(nn.Module):
         hidden = self.dropout(nn.functional.gelu(hidden)) * inside
         for convolution in self.deeper:
             hidden = self.dropout(nn.functional.gelu(convolution(hidden)) + hidden) * inside
-        odds: Float[Tensor, "stretch token"] = direct + self.top(hidden.transpose(1, 2))[..., 0]
+        odds: Float[Tensor, "chunk token"] = direct + self.top(hidden.transpose(1, 2))[..., 0]
         return odds
 
     def gaps(
@@ -101,6 +105,11 @@ class BoundaryNet(nn.Module):
         signals: Float[Tensor, "*gap number"],
         surface: Float[Tensor, "*gap feature"],
     ) -> Float[Tensor, "*gap number2"]:
-        """What the network sees of gaps that are candidates: standardised signals, surface."""
+        """What the network sees of gaps that are candidates.
+
+        Args:
+            signals: Of all heads; they are standardised here.
+            surface: The surface features, or an array of no columns.
+        """
         standard = (signals - self.signal_mean) / self.signal_scale
         return torch.cat([standard, surface], dim=-1)

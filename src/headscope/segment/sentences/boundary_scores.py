@@ -1,4 +1,4 @@
-"""Boundary scores: how likely a sentence begins at each place of a text where one can."""
+"""Boundary scores: the probability that a sentence begins, at each candidate of a text."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from headscope.segment.sentences.mode import Mode
 from headscope.segment.sentences.weights import SegmenterWeights
 
 _BATCH_CHARACTERS = 400_000
-"""Texts are read together up to this many characters, so that memory does not grow with a list."""
+"""Texts are read together up to this many characters: memory does not grow with their number."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BoundaryScores:
-    """How likely a sentence begins at each candidate of a text."""
+    """The probability that a sentence begins, at each candidate of a text."""
 
     mode: Mode
     """Which weights were used: those for text with punctuation, or those for text without."""
@@ -29,7 +29,7 @@ class BoundaryScores:
     probabilities: Float64[np.ndarray, " candidate"]
     """Calibrated on texts that the weights were not trained on."""
     hard: Bool[np.ndarray, " candidate"]
-    """True behind a blank line, where `blank_lines` makes a boundary certain."""
+    """True after a blank line, where `blank_lines` makes a boundary certain."""
 
     @property
     def log_odds(self) -> Float64[np.ndarray, " candidate"]:
@@ -38,8 +38,12 @@ class BoundaryScores:
         odds: Float64[np.ndarray, " candidate"] = np.log(inside / (1 - inside))
         return odds
 
-    def behind(self, character: int) -> "BoundaryScores":
-        """The scores of what follows that character, as of a text that begins there."""
+    def after(self, character: int) -> "BoundaryScores":
+        """The scores of the rest of the text, as if it began at a character.
+
+        Args:
+            character: Where the rest begins.
+        """
         later = self.characters > character
         return BoundaryScores(
             self.mode,
@@ -57,7 +61,15 @@ def score_texts(
     *,
     blank_lines: bool,
 ) -> list[BoundaryScores]:
-    """The scores of each text, read in the mode that is given for it."""
+    """The scores of each text.
+
+    Args:
+        model: The model that reads the texts.
+        weights: Learned for that model.
+        texts: The texts.
+        modes: The mode in which each of them is read.
+        blank_lines: Whether a blank line always ends a sentence.
+    """
     scores: dict[int, BoundaryScores] = {}
     for mode in sorted(set(modes)):
         numbers = [number for number, its_mode in enumerate(modes) if its_mode == mode]
@@ -68,7 +80,7 @@ def score_texts(
                     mode,
                     candidates.characters,
                     expit(log_odds),
-                    _behind_blank_lines(texts[number], candidates) & blank_lines,
+                    _after_blank_lines(texts[number], candidates) & blank_lines,
                 )
     return [scores[number] for number in range(len(texts))]
 
@@ -99,7 +111,7 @@ def _score_group(
         yield candidates, learned.log_odds(reading, candidates, text)
 
 
-def _behind_blank_lines(text: str, candidates: Candidates) -> Bool[np.ndarray, " candidate"]:
+def _after_blank_lines(text: str, candidates: Candidates) -> Bool[np.ndarray, " candidate"]:
     found = np.zeros(len(candidates), dtype=bool)
     for index, character in enumerate(candidates.characters):
         place = int(character) - 1

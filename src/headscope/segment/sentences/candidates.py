@@ -1,4 +1,4 @@
-"""Candidates: the places of a text at which a sentence may begin."""
+"""Candidates: the places in a text at which a sentence may begin."""
 
 import re
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int64
 
-from headscope.text.document import Encoding
+from headscope.text.encoding import Encoding
 
 SPACED_ENDS = ".!?…"
 """Marks that end a sentence when a space follows."""
 FULL_WIDTH_ENDS = "。！？．｡"  # noqa: RUF001  full-width forms are meant
-"""Marks that end a sentence whatever follows: no space is written behind them."""
+"""Marks that end a sentence whatever follows: no space is written after them."""
 CLOSERS = "\"'”’)]»"  # noqa: RUF001
 """What may stand between the mark and the space."""
 OPENERS = frozenset("\"'“‘([«")  # noqa: RUF001
@@ -32,17 +32,26 @@ class Candidates:
     characters: Int64[np.ndarray, " candidate"]
     """The character that the sentence would begin with: never white space."""
     tokens: Int64[np.ndarray, " candidate"]
-    """The first token at or behind that character; the number of tokens if there is none."""
+    """The first token at or after that character; the number of tokens if there is none."""
 
     def __len__(self) -> int:
         return len(self.characters)
 
 
 def find_candidates(text: str, encoding: Encoding) -> Candidates:
-    """The candidates of a text: behind white space, and behind a sentence end with no space.
+    """The candidates of a text: after white space, and after a sentence end without a space.
 
-    The first visible character is none: a text begins there anyway. White space belongs to what it
-    follows, so a text cut at candidates loses nothing.
+    The first visible character is not a candidate: a sentence begins there anyway. White space
+    belongs to what it follows, so a text cut at candidates loses nothing.
+
+    >>> no_tokens = np.array([], dtype=np.int32)
+    >>> encoding = Encoding(no_tokens, no_tokens, no_tokens)
+    >>> find_candidates("Dr. No? Yes!No", encoding).characters
+    array([ 4,  8, 12])
+
+    Args:
+        text: The text.
+        encoding: Its tokens.
     """
     first_visible = len(text) - len(text.lstrip())
     characters = np.array(

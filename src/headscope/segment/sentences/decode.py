@@ -12,23 +12,23 @@ from headscope.errors import SettingsError
 from headscope.kernels.cpu.jit.best_cuts import best_cuts
 
 LONGEST = 150
-"""Longer sentences count as ones of this length, so that no text is cut for want of a sentence."""
+"""Longer sentences count as this long: the prior must not force cuts where there are none."""
 
 
 @dataclass(frozen=True, slots=True)
 class LengthPrior:
-    """A log-normal distribution of sentence lengths, counted in candidates (about: words)."""
+    """A log-normal distribution of sentence lengths, in candidates (roughly, words)."""
 
     mean_log: float
     deviation_log: float
     weight: float
-    """How much lengths count beside what the heads say; 0 switches the prior off."""
+    """How much lengths count relative to what the heads say; 0 switches the prior off."""
 
     def log_ratios(self) -> Float64[np.ndarray, " length"]:
-        """For lengths 1, 2, ...: the logarithm of how much more usual they are than by chance.
+        """For lengths 1, 2, ...: the log of how much more frequent they are than by chance.
 
-        By chance means: cutting anywhere with the same probability, which is what probabilities of
-        single candidates assume already.
+        Chance is a cut at every candidate with the same probability, which is what the
+        probabilities of single candidates assume already.
         """
         lengths = np.arange(1, LONGEST + 1)
         logs = (np.log(lengths) - self.mean_log) / self.deviation_log
@@ -40,18 +40,26 @@ class LengthPrior:
 
     @classmethod
     def of(cls, lengths: Sequence[int], weight: float) -> "LengthPrior":
-        """The prior that fits some sentence lengths."""
+        """The prior that fits some sentence lengths.
+
+        >>> LengthPrior.of([10, 10, 10], weight=0.5)
+        LengthPrior(mean_log=2.302585092994046, deviation_log=0.3, weight=0.5)
+
+        Args:
+            lengths: In candidates.
+            weight: How much lengths count.
+        """
         logs = np.log(np.maximum(np.asarray(lengths, dtype=np.float64), 1))
         return cls(float(logs.mean()), float(max(logs.std(), 0.3)), weight)
 
 
 _SURE = 1e6
-"""The gain of a cut that must be made; minus that, of one that is a last resort."""
+"""The gain of a cut that must be made; its negative is the gain of a last resort."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutRules:
-    """What a segmentation must keep to. Lengths are in characters, white space included."""
+    """Limits on a segmentation. Lengths are in characters, white space included."""
 
     min_length: int | None = None
     max_length: int | None = None
@@ -79,11 +87,24 @@ def decode(
     rules: CutRules,
     hard: Bool[np.ndarray, " candidate"] | None = None,
 ) -> list[int]:
-    """The characters at which segments of a text of `length` characters begin, but the first.
+    """The characters at which segments begin, without the first segment.
 
-    The segmentation has the largest sum of log odds above the threshold plus what the prior gives
-    its lengths, found by dynamic programming. `hard` candidates are always cut at, unless that
-    breaks `min_length`. Where words are longer than `max_length` they are cut, too.
+    The segmentation with the largest sum of log odds above the threshold plus the prior of its
+    lengths, found by dynamic programming.
+
+    >>> prior = LengthPrior(mean_log=2.3, deviation_log=0.5, weight=0.0)
+    >>> odds, characters = np.array([2.0, -3.0, 1.0]), np.array([6, 12, 18])
+    >>> decode(odds, characters, 24, threshold=0.5, prior=prior, rules=CutRules())
+    [6, 18]
+
+    Args:
+        log_odds: Of a boundary at each candidate.
+        characters: The character of each candidate.
+        length: Number of characters of the text.
+        threshold: The probability from which a candidate is worth a cut.
+        prior: Of the lengths of segments.
+        rules: Limits on the segments. Words longer than `max_length` are cut as well.
+        hard: Candidates that are always cut at, unless that breaks `min_length`.
     """
     if not length:
         return []
@@ -110,7 +131,7 @@ def _cut(
     longest = rules.max_length or length
     cuts = best_cuts(gains, prior.log_ratios(), whole, rules.min_length or 1, longest)
     if len(cuts) == 1 and cuts[0] < 0:
-        # Both limits together cannot be kept everywhere: the shortest length gives way.
+        # The two limits cannot both be kept everywhere: the shortest length gives way.
         cuts = best_cuts(gains, prior.log_ratios(), whole, 1, longest)
     found: Int64[np.ndarray, " cut"] = cuts
     return found
@@ -125,9 +146,9 @@ def _fill_gaps(
     """Candidates of last resort inside words that are longer than `max_length`."""
     edges = np.concatenate([[0], characters, [length]])
     added = [
-        np.arange(first + max_length, behind, max_length)
-        for first, behind in itertools.pairwise(edges)
-        if behind - first > max_length
+        np.arange(start + max_length, end, max_length)
+        for start, end in itertools.pairwise(edges)
+        if end - start > max_length
     ]
     if not added:
         return characters, gains
@@ -146,8 +167,8 @@ def _decode_number(
 ) -> list[int]:
     """Exactly `n_segments` segments, or as many as there are candidates for.
 
-    The threshold is moved until the best segmentation has as many or the next larger number; then
-    the least likely cuts go.
+    The threshold is moved until the best segmentation has that number or the next larger one; then
+    the least likely cuts are dropped.
     """
     assert rules.n_segments is not None
     wanted = rules.n_segments - 1

@@ -1,8 +1,8 @@
-"""Explaining boundaries: which heads and which signals put them there.
+"""Explanations of boundaries: how much each head and signal adds to the log odds.
 
-By integrated gradients (Sundararajan et al. 2017) from the average token and gap of the training
-texts to the ones at hand, so that contributions add up to the log odds exactly (up to the numerical
-integration).
+By integrated gradients (Sundararajan et al. 2017), from the average token and gap of the training
+texts to those of the text, so that contributions add up to the log odds (up to the error of the
+numerical integration).
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from headscope.models.site import AttentionSite
 from headscope.segment.reading.head_signals import SIGNALS
 from headscope.segment.reading.read_heads import LayerMap, Reading, read_heads
 from headscope.segment.reading.window_batches import text_tokenizer
-from headscope.segment.sentences.boundary_net import Stretches
+from headscope.segment.sentences.boundary_net import NetInput
 from headscope.segment.sentences.candidates import find_candidates
 from headscope.segment.sentences.mode_weights import ModeWeights
 
 _STEPS = 32
-"""Points at which the gradient is taken on the way from the average to the text."""
+"""Number of points between the average and the text at which the gradient is taken."""
 
 _COLUMNS = ["boundary", "layer", "head", "signal", "contribution"]
 
@@ -35,7 +35,15 @@ def explain_boundaries(
     text: str,
     characters: Sequence[int],
 ) -> pd.DataFrame:
-    """A row per boundary, layer, head and signal: what it adds to the log odds of the boundary."""
+    """A row per boundary, layer, head and signal: what it adds to the log odds of the boundary.
+
+    Args:
+        model: The model that reads the text.
+        sites: The sites that the weights were learned for.
+        weights: Those for the mode of the text.
+        text: The text.
+        characters: The characters at which its boundaries are.
+    """
     encoding = text_tokenizer(model).encode(text)
     candidates = find_candidates(text, encoding)
     boundaries = np.isin(candidates.characters, characters)
@@ -43,7 +51,7 @@ def explain_boundaries(
     if not boundaries.any() or not len(reading.columns):
         return pd.DataFrame(columns=_COLUMNS)
     by_head = reading.columns.unflatten(1, (-1, weights.net.shape.rank))  # type: ignore[no-untyped-call]
-    whole = weights.seen(Reading(by_head.sum(1), reading.signals), candidates, text)
+    whole = weights.net_input(Reading(by_head.sum(1), reading.signals), candidates, text)
     at = weights.places(reading, candidates)[torch.from_numpy(boundaries)]
     seen, around = _around(whole, at, weights.net.shape.reach)
     gradient, total = _integrated_gradient(weights, seen)
@@ -61,7 +69,7 @@ def explain_boundaries(
             parts.append((layer, head, signal, signals[:, number, place]))
     if weights.net.shape.surface:
         parts.append((0, 0, "surface", gaps[:, heads * len(SIGNALS) :].sum(1)))
-    # The average token and gap, the bias of the projection, and where the text ends.
+    # What is left: the average token and gap, the bias of the projection, the ends of the text.
     rest = total - sum((values for *_, values in parts), torch.zeros(len(total)))
     scale, shift = weights.calibration.scale, weights.calibration.shift
     scaled = [(layer, head, signal, values * scale) for layer, head, signal, values in parts]
@@ -70,15 +78,15 @@ def explain_boundaries(
 
 
 def _around(
-    whole: Stretches, at: Int[Tensor, " boundary"], reach: int
-) -> tuple[Stretches, Int[Tensor, "boundary token"]]:
-    """The stretch around each boundary that its log odds depend on, and the tokens in it."""
+    whole: NetInput, at: Int[Tensor, " boundary"], reach: int
+) -> tuple[NetInput, Int[Tensor, "boundary token"]]:
+    """The tokens around each boundary that its log odds depend on, and their numbers."""
     tokens = at[:, None] + torch.arange(-reach, reach + 1)
     inside = (tokens >= 0) & (tokens < whole.tokens.shape[1])
     tokens = tokens.clamp(0, whole.tokens.shape[1] - 1)
     shown = inside.float()
     return (
-        Stretches(
+        NetInput(
             whole.tokens[0][tokens] * shown[..., None],
             whole.gaps[0][tokens] * shown[..., None],
             shown,
@@ -100,14 +108,14 @@ def _maps_by_head(weights: ModeWeights, sites: Sequence[AttentionSite]) -> list[
 
 
 def _integrated_gradient(
-    weights: ModeWeights, seen: Stretches
-) -> tuple[Stretches, Float[Tensor, " boundary"]]:
-    """The mean gradient on the way from all zeros to what is seen, and the output there."""
+    weights: ModeWeights, seen: NetInput
+) -> tuple[NetInput, Float[Tensor, " boundary"]]:
+    """The mean gradient between an input of zeros and the given one, and the output for it."""
     middle = weights.net.shape.reach
     tokens, gaps = torch.zeros_like(seen.tokens), torch.zeros_like(seen.gaps)
     for step in range(_STEPS):
         share = (step + 0.5) / _STEPS
-        here = Stretches(
+        here = NetInput(
             (seen.tokens * share).requires_grad_(),
             (seen.gaps * share).requires_grad_(),
             seen.inside,
@@ -117,7 +125,7 @@ def _integrated_gradient(
         tokens += towards_tokens / _STEPS
         gaps += towards_gaps / _STEPS
     with torch.inference_mode():
-        return Stretches(tokens, gaps, seen.inside), weights.net(seen)[:, middle]
+        return NetInput(tokens, gaps, seen.inside), weights.net(seen)[:, middle]
 
 
 def _table(

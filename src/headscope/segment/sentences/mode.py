@@ -1,4 +1,4 @@
-"""Modes: whether the punctuation of a text can be relied on."""
+"""The mode of a text: whether its punctuation can be relied on."""
 
 import re
 from typing import Literal, get_args
@@ -10,24 +10,36 @@ Mode = Literal["punctuated", "unpunctuated"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 _WORDS_PER_MARK = 60
-"""Real prose ends a sentence at least this often; a text that does so less is not punctuated."""
+"""Punctuated prose has at least one sentence end in this many words."""
 
 _END_MARK = re.compile(rf"[{SPACED_ENDS}][{re.escape(CLOSERS)}]*(?=\s|\Z)|[{FULL_WIDTH_ENDS}]")
 _WORD = re.compile(r"\w+")
 
 
 def choose_mode(text: str) -> Mode:
-    """`punctuated` when the text has a sentence-ending mark for every 60 words or part of them."""
+    """`punctuated` if the text has at least one sentence-ending mark per 60 words.
+
+    >>> choose_mode("We met. We talked.")
+    'punctuated'
+    >>> choose_mode("we met and then we talked")
+    'unpunctuated'
+
+    Args:
+        text: The text.
+    """
     marks = sum(1 for _ in _END_MARK.finditer(text))
     words = sum(1 for _ in _WORD.finditer(text))
     return "punctuated" if marks and marks * _WORDS_PER_MARK >= words else "unpunctuated"
 
 
 def checked_mode(mode: str) -> Mode | None:
-    """The mode by its name, None for `auto`.
+    """The mode with that name, None for `auto`.
+
+    Args:
+        mode: `auto`, `punctuated` or `unpunctuated`.
 
     Raises:
-        SettingsError: there is no such mode.
+        SettingsError: There is no such mode.
     """
     if mode == "auto":
         return None

@@ -1,4 +1,4 @@
-"""Surface: what is written at a candidate, without any model. For text with punctuation."""
+"""Surface features: the characters around a candidate, without any model. For punctuated text."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _MARKS |= {"。": 0, "．": 0, "｡": 0, "！": 1, "？": 2}  # noqa: RUF001
 _WORD_BEFORE = re.compile(r"[\w.&'’-]*\Z")  # noqa: RUF001
 _WORD_AFTER = re.compile(r"\W*(\w[\w'’]*)")  # noqa: RUF001
 _LOOK = 32
-"""Characters looked at on each side: no word that matters is longer."""
+"""Number of characters looked at on each side: no word that matters is longer."""
 
 FEATURES = (
     "rule_based_splitter",
@@ -53,7 +53,16 @@ FEATURES = (
 def surface_features(
     text: str, characters: Sequence[int] | np.ndarray
 ) -> Float32[np.ndarray, "candidate feature"]:
-    """A row of zeros and ones per candidate, given by the character a sentence would begin with."""
+    """A row of zeros and ones per candidate.
+
+    >>> features = surface_features("It works. Good", [10])
+    >>> [name for name, value in zip(FEATURES, features[0], strict=True) if value]
+    ['rule_based_splitter', 'full_stop', 'next_upper']
+
+    Args:
+        text: The text.
+        characters: The character that a sentence would begin with, for each candidate.
+    """
     rules = _rule_starts(text)
     rows = np.zeros((len(characters), len(FEATURES)), dtype=np.float32)
     for row, character in zip(rows, characters, strict=True):

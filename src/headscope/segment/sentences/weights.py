@@ -1,6 +1,6 @@
-"""What a segmenter has learned, in memory and on disk: safetensors and JSON, never pickle.
+"""The weights of a segmenter, in memory and on disk: safetensors and JSON, never pickle.
 
-A folder (or the place in this package where the weights for the demo model lie) holds
+A folder of weights (such as `segment/demo_weights`, which comes with headscope) holds
 
     segmenter.json          format, model, layers; sizes, calibration, threshold, prior of each mode
     segmenter.safetensors   the arrays of each network, in half precision: MODE.NAME
@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from headscope.errors import ModelError
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
+from headscope.segment.demo_weights import DEMO_WEIGHTS
 from headscope.segment.reading.read_heads import read_sites
 from headscope.segment.sentences.boundary_net import BoundaryNet, NetShape
 from headscope.segment.sentences.decode import LengthPrior
@@ -26,40 +27,45 @@ from headscope.segment.sentences.mode import MODES, Mode
 from headscope.segment.sentences.mode_weights import Calibration, ModeWeights
 
 FORMAT = 2
-SHIPPED = Path(__file__).parents[1] / "shipped"
-"""The weights for the demo model, made by recipes/fit_demo_segmenter.py."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SegmenterWeights:
-    """What was learned for each mode, and of which model."""
+    """What was learned for each mode, and for which model."""
 
     model: str
     """Name of the model, for people."""
     weights_hash: str
-    """SHA-256 of the weights of the model: another model writes other vectors."""
+    """SHA-256 of the weights of the model: the heads of another model write other vectors."""
     layers: tuple[int, ...]
-    """The layers that are read, from 1."""
+    """The numbers of the layers that are read, from 1."""
     modes: Mapping[Mode, ModeWeights]
     trained_on: str
-    """What was trained on, for people."""
+    """The texts that the weights were trained on, for people."""
 
     def sites(self, model: LoadedModel) -> tuple[AttentionSite, ...]:
         """The attention sites of the model that are read.
 
+        Args:
+            model: The model that the weights were learned for.
+
         Raises:
-            ModelError: these weights were learned from another model.
+            ModelError: These weights were learned for another model.
         """
         if model.weights_hash != self.weights_hash:
             raise ModelError(
-                f"these segmenter weights were learned from {self.model} "
-                f"({self.weights_hash[:8]}), not from {model.name} ({model.weights_hash[:8]}); "
+                f"these segmenter weights were learned for {self.model} "
+                f"({self.weights_hash[:8]}), not for {model.name} ({model.weights_hash[:8]}); "
                 "train with Segmenter.fit(texts, model=...)"
             )
         return read_sites(model, self.layers)
 
     def save(self, folder: str | Path) -> None:
-        """Write both files into a folder, which is made if need be."""
+        """Write both files into a folder.
+
+        Args:
+            folder: Created if it does not exist.
+        """
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, torch.Tensor] = {}
@@ -81,8 +87,11 @@ class SegmenterWeights:
 def load_weights(folder: str | Path) -> SegmenterWeights:
     """The weights in a folder.
 
+    Args:
+        folder: Written by `SegmenterWeights.save`.
+
     Raises:
-        ModelError: there are none, or they are damaged.
+        ModelError: There are none, or they are damaged.
     """
     path = Path(folder)
     try:
@@ -95,13 +104,13 @@ def load_weights(folder: str | Path) -> SegmenterWeights:
         ) from None
     except (OSError, ValueError, SafetensorError) as error:
         raise ModelError(
-            f"the segmenter in {path} cannot be read ({error}); fit it anew"
+            f"the segmenter in {path} cannot be read ({error}); fit it again"
         ) from error
     try:
         if facts["format"] != FORMAT:
             raise ModelError(
                 f"the segmenter in {path} has format {facts['format']}, this version reads "
-                f"{FORMAT}; fit it anew"
+                f"{FORMAT}; fit it again"
             )
         return SegmenterWeights(
             model=str(facts["model"]),
@@ -115,19 +124,23 @@ def load_weights(folder: str | Path) -> SegmenterWeights:
             trained_on=str(facts["trained_on"]),
         )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise ModelError(f"the segmenter in {path} is damaged ({error}); fit it anew") from error
+        raise ModelError(f"the segmenter in {path} is damaged ({error}); fit it again") from error
 
 
 def find_weights(
     model: LoadedModel, weights: str | Path | SegmenterWeights | None
 ) -> SegmenterWeights:
-    """The weights that are given or named, and without any, those that come with headscope.
+    """The given weights, or those that come with headscope.
+
+    Args:
+        model: The model that is going to be read.
+        weights: Weights, or a folder of them; None for those that come with headscope.
 
     Raises:
-        ModelError: there are none, or they were learned from another model.
+        ModelError: There are none, or they were learned for another model.
     """
     if weights is None:
-        weights = load_weights(SHIPPED)
+        weights = load_weights(DEMO_WEIGHTS)
         if weights.weights_hash != model.weights_hash:
             raise ModelError(
                 f"no segmenter weights come with headscope for {model.name}; learn them from "

@@ -1,9 +1,9 @@
-"""The small network that says how likely a new topic begins at each gap between two sentences.
+"""The small network that gives the log odds that a new topic begins at each gap of sentences.
 
     similarities around each gap --(one matrix)--> a few numbers per gap
     those --(convolutions over gaps)--> log odds
 
-It sees similarities alone, of a model that it was learned for: other models have other ones.
+It sees nothing but similarities. It was learned for one model: those of others differ.
 """
 
 import json
@@ -19,24 +19,24 @@ from torch import Tensor, nn
 
 from headscope.errors import ModelError
 from headscope.models.loaded import LoadedModel
-from headscope.segment.sentences.weights import SHIPPED
-from headscope.segment.topics.gaps import CHANNELS, NUMBERS, Similarities, see_gaps
+from headscope.segment.demo_weights import DEMO_WEIGHTS
+from headscope.segment.topics.gap_features import CHANNELS, NUMBERS, Similarities, gap_features
 
 FORMAT = 1
 _GAPS = 5
-"""Gaps that a convolution sees, 1, 2 or 3 apart: one convolution after the other sees further."""
+"""Number of gaps that a convolution sees; they are 1, 2 and 3 apart in successive ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicNetFacts:
-    """Of what a network was learned."""
+    """What a network was learned for and from, and its sizes."""
 
     model: str
     """Name of the model, for people."""
     weights_hash: str
     """SHA-256 of the weights of the model."""
     trained_on: str
-    """For people."""
+    """The texts that the network was trained on, for people."""
     hidden: int = 96
     depth: int = 3
 
@@ -65,7 +65,12 @@ class TopicNet(nn.Module):
     def forward(
         self, seen: Float[Tensor, "text gap number"], inside: Float[Tensor, "text gap"]
     ) -> Float[Tensor, "text gap"]:
-        """The log odds at each gap; `inside` is 1 at gaps of a text, and 0 where it is padded."""
+        """The log odds at each gap.
+
+        Args:
+            seen: The features of each gap, see `gap_features`.
+            inside: 1 at gaps of a text, 0 where it is padded.
+        """
         there = inside[..., None]
         hidden = nn.functional.gelu(self.first(self.dropout(seen))) * there
         for norm, convolution in zip(self.norms, self.deeper, strict=True):
@@ -74,15 +79,23 @@ class TopicNet(nn.Module):
         odds: Float[Tensor, "text gap"] = (self.direct(seen) + self.top(hidden))[..., 0]
         return odds
 
-    def log_odds(self, alike: Similarities) -> Float[Tensor, " gap"]:
-        """The log odds at the gaps of one text."""
+    def log_odds(self, similarities: Similarities) -> Float[Tensor, " gap"]:
+        """The log odds at the gaps of one text.
+
+        Args:
+            similarities: Of its sentences.
+        """
         with torch.inference_mode():
-            seen = see_gaps(alike, self.usual, self.scale)[None]
+            seen = gap_features(similarities, self.usual, self.scale)[None]
             odds: Float[Tensor, " gap"] = self(seen, torch.ones(seen.shape[:2]))[0]
         return odds
 
     def save(self, folder: str | Path) -> None:
-        """Write `topics.json` and `topics.safetensors` into a folder, in half precision."""
+        """Write `topics.json` and `topics.safetensors` into a folder, in half precision.
+
+        Args:
+            folder: Created if it does not exist.
+        """
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
         arrays = {name: array.half().contiguous() for name, array in self.state_dict().items()}
@@ -94,8 +107,11 @@ class TopicNet(nn.Module):
 def load_topic_net(folder: str | Path) -> TopicNet:
     """The network in a folder.
 
+    Args:
+        folder: Written by `TopicNet.save`.
+
     Raises:
-        ModelError: there is none, or it is damaged.
+        ModelError: There is none, or it is damaged.
     """
     path = Path(folder)
     try:
@@ -107,17 +123,21 @@ def load_topic_net(folder: str | Path) -> TopicNet:
         net.load_state_dict({name: array.float() for name, array in arrays.items()})
     except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
         raise ModelError(
-            f"the network for topics in {path} cannot be read ({error}); install headscope anew"
+            f"the topic network in {path} cannot be read ({error}); install headscope again"
         ) from error
     return net.eval()
 
 
 def topic_net_for(model: LoadedModel) -> TopicNet | None:
-    """The network that comes with headscope, if it was learned for this model."""
+    """The network that comes with headscope, or None if it was learned for another model.
+
+    Args:
+        model: The model whose similarities the network is going to see.
+    """
     net = _shipped()
     return net if net.facts.weights_hash == model.weights_hash else None
 
 
 @lru_cache(maxsize=1)
 def _shipped() -> TopicNet:
-    return load_topic_net(SHIPPED)
+    return load_topic_net(DEMO_WEIGHTS)

@@ -1,4 +1,4 @@
-"""Bare text: a text without punctuation and case, as transcripts and much of chat have it."""
+"""Bare text: a text without punctuation and case, like transcripts and much chat."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -10,18 +10,25 @@ _JOINERS = "'’"  # noqa: RUF001
 
 @dataclass(frozen=True, slots=True)
 class BareText:
-    """A text without punctuation and case, and where the sentences of its original begin in it."""
+    """A text without punctuation and case, and where its sentences begin."""
 
     text: str
     starts: tuple[int, ...]
-    """The characters at which sentences begin, the first one left out."""
+    """The characters at which sentences begin, without the first."""
 
 
 def bare_text(text: str, starts: Sequence[int], *, keep_apostrophes: bool = False) -> BareText:
     """The text in lower case, without punctuation and symbols, with single spaces.
 
-    `starts` are the characters at which sentences of the text begin. A sentence of punctuation
-    alone disappears. With `keep_apostrophes`, those inside a word stay (don't).
+    A sentence of punctuation alone disappears.
+
+    >>> bare_text("Well, no! Don't.", [10])
+    BareText(text='well no dont', starts=(8,))
+
+    Args:
+        text: The text.
+        starts: The characters at which its sentences begin.
+        keep_apostrophes: Whether apostrophes inside a word stay, as in "don't".
     """
     wanted = iter(sorted(starts))
     next_start = next(wanted, None)

@@ -1,9 +1,9 @@
 """Training texts: texts with known sentence starts, made from texts nobody has labelled.
 
-Sentences are found by rules where punctuation is intact; then the text is made as hard as the ones
-the segmenter will meet. For the unpunctuated mode, all punctuation and case go. For the punctuated
-mode, some full stops and capitals go, as in headings, lists and chat: otherwise a network would
-learn nothing but to repeat the rules.
+Sentences are found by rules while the punctuation is intact; then the text is made as hard as those
+the segmenter will meet. For the unpunctuated mode, all punctuation and case are removed. For the
+punctuated mode, some full stops and capitals are, as in headings, lists and chat: otherwise the
+network would only learn to repeat the rules.
 """
 
 import random
@@ -22,19 +22,19 @@ _LOWERED = (0.0, 0.0, 0.3)
 _HEADINGS = (0.0, 0.1, 0.3)
 _PARAGRAPHS = (0.0, 0.0, 0.3)
 _BROKEN_LINES = (0.0, 0.0, 0.0, 0.08)
-"""Shares of sentences that lose their final mark, lose their capital, follow a heading, or begin
-a line, and of the words that do; a text has one of each."""
+"""The shares of sentences that lose their final mark, lose their capital, follow a heading or begin
+a paragraph, and of words that begin a line. One of each is drawn for every text."""
 
 _OTHER_MARKS = ("!", "!", "?", "!!", "...", "..", " .", "?!")
 _OTHER_MARK_RATE = 0.2
 
 _SHORT_WORDS = 16
-_SHUFFLED_SENTENCES = 60
+_PERMUTED_SENTENCES = 60
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingText:
-    """A text, and the characters at which its sentences begin, the first one left out."""
+    """A text, and the characters at which its sentences begin, without the first."""
 
     text: str
     starts: tuple[int, ...]
@@ -45,16 +45,21 @@ def training_texts(
 ) -> list[TrainingText]:
     """The documents as a segmenter of that mode meets them.
 
-    Documents without gold sentences teach a second time with their short sentences in random order:
-    a boundary between sentences that have nothing to do with each other, as in lists and chat.
+    Documents without gold sentences are used a second time, with their short sentences permuted:
+    neighbours then have nothing to do with each other, as in lists and chat.
+
+    Args:
+        documents: With gold sentences, or with punctuation that rules can find sentences by.
+        mode: The mode that is trained.
+        rng: Decides what is changed.
     """
     unlabelled = [document for document in documents if document.sentences is None]
     texts = []
-    for number, document in enumerate([*documents, *shuffled_documents(unlabelled, rng)]):
+    for number, document in enumerate([*documents, *permuted_sentences(unlabelled, rng)]):
         starts = [start for start, _ in sentence_spans(document)[1:]]
         text = TrainingText(document.text, tuple(starts))
         if mode == "punctuated" and (number >= len(documents) or document.sentences is None):
-            text = roughened(document, rng)
+            text = noisy_text(document, rng)
         elif mode == "unpunctuated":
             bare = bare_text(text.text, text.starts, keep_apostrophes=number % 2 == 0)
             text = TrainingText(bare.text, bare.starts)
@@ -62,8 +67,13 @@ def training_texts(
     return texts
 
 
-def shuffled_documents(documents: Iterable[Document], rng: random.Random) -> list[Document]:
-    """Documents of 60 sentences each: all that have at most 16 words, in random order."""
+def permuted_sentences(documents: Iterable[Document], rng: random.Random) -> list[Document]:
+    """Documents of 60 short sentences each: all of at most 16 words, in random order.
+
+    Args:
+        documents: Where the sentences are taken from.
+        rng: Decides the order.
+    """
     short = [
         sentence
         for document in documents
@@ -71,23 +81,27 @@ def shuffled_documents(documents: Iterable[Document], rng: random.Random) -> lis
         if 0 < len((sentence := document.text[start:end].strip()).split()) <= _SHORT_WORDS
     ]
     rng.shuffle(short)
-    shuffled = []
-    for first in range(0, len(short), _SHUFFLED_SENTENCES):
+    permuted = []
+    for first in range(0, len(short), _PERMUTED_SENTENCES):
         spans, length = [], 0
-        sentences = short[first : first + _SHUFFLED_SENTENCES]
+        sentences = short[first : first + _PERMUTED_SENTENCES]
         for sentence in sentences:
             spans.append((length, length + len(sentence)))
             length += len(sentence) + 1
-        shuffled.append(Document(f"shuffled:{first}", " ".join(sentences), tuple(spans)))
-    return shuffled
+        permuted.append(Document(f"shuffled:{first}", " ".join(sentences), tuple(spans)))
+    return permuted
 
 
-def roughened(document: Document, rng: random.Random) -> TrainingText:
-    """The document as carelessly as people write on the web.
+def noisy_text(document: Document, rng: random.Random) -> TrainingText:
+    """The document, written as carelessly as people write on the web.
 
-    Some sentences lose their final mark or their capital, or get another mark; headings stand
-    between them, made of the first words of other sentences; there are paragraphs, or lines that
-    are broken anywhere.
+    Some sentences lose their final mark or their capital, or get another mark. Headings come
+    between them, made of the first words of other sentences. There may be paragraphs, and line
+    breaks anywhere.
+
+    Args:
+        document: A document with punctuation.
+        rng: Decides what is changed.
     """
     sentences = [document.text[start:end].strip() for start, end in sentence_spans(document)]
     unmarked, lowered, headings, paragraphs, broken = (
@@ -117,7 +131,7 @@ def roughened(document: Document, rng: random.Random) -> TrainingText:
 
 
 def _heading(sentence: str, rng: random.Random) -> str:
-    """The first words of a sentence, written as a heading, a greeting or a signature is."""
+    """The first words of a sentence, written like a heading, a greeting or a signature."""
     words = [word.strip(".,;:!?\"'()") for word in sentence.split()[: rng.randint(1, 6)]]
     heading = " ".join(word for word in words if word)
     written = rng.choice((str.title, str.title, str.upper, str.capitalize))(heading)

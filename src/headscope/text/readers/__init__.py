@@ -20,7 +20,7 @@ def file_endings() -> tuple[str, ...]:
 
 
 def reader_of(ending: str) -> Reader | None:
-    """What reads files with an ending such as `.txt`; None for an unknown one."""
+    """The reader of files with an ending such as `.txt`; None for an unknown one."""
     return next((reader for reader in READERS if ending in reader.endings), None)
 
 

@@ -23,7 +23,7 @@ class Columns:
 
     text: str = "text"
     id: str | None = None
-    """None: documents are called after the source and the number of their row, from 1."""
+    """None: documents are named after the source and the number of their row, from 1."""
     label: str | None = None
     """None: documents have no label."""
 
@@ -72,7 +72,7 @@ class Columns:
 
 
 def _as_text(value: object, where: str) -> str:
-    """A name as text, whatever kind of value the table holds."""
+    """A name as text, whatever type of value the table holds."""
     try:
         return str(value)
     except ValueError as error:  # a whole number of thousands of digits
@@ -80,7 +80,7 @@ def _as_text(value: object, where: str) -> str:
 
 
 def _refuse_lone_surrogates(text: str, where: str) -> None:
-    """JSON can spell half a character (an escape like backslash ud800) that no UTF-8 can hold."""
+    """JSON can spell half a character (an escape like backslash ud800), which UTF-8 cannot hold."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:

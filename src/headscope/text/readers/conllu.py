@@ -55,7 +55,7 @@ def read_conllu(source: SourceFile, columns: Columns | None = None) -> Iterator[
 
 
 class _DocumentBuilder:
-    """Sentences in, one document out: text, sentence spans and word spans that fit each other."""
+    """Collects sentences into one document, with sentence and word spans that fit its text."""
 
     def __init__(
         self, source_name: str, number: int, comments: dict[str, str], label_key: str | None
@@ -101,7 +101,7 @@ def _sentence_text(sentence: _Sentence) -> tuple[str, list[int]]:
     """The text of a sentence and where each of its tokens starts.
 
     The comment `# text` where the tokens lie in it with nothing but space between them, otherwise
-    the tokens put together by SpaceAfter.
+    the tokens joined by SpaceAfter.
     """
     text = sentence.comments.get("text", "")
     offsets: list[int] = []

@@ -1,4 +1,4 @@
-"""CSV and TSV: a header, then one document a row."""
+"""CSV and TSV: a header, then one document per row."""
 
 import csv
 from collections.abc import Iterator

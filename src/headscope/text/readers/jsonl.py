@@ -1,4 +1,4 @@
-"""JSON lines: one object a line, one document an object."""
+"""JSON lines: one object per line, one document per object."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from headscope.text.readers.source_file import SourceFile
 
 
 def read_jsonl(source: SourceFile, columns: Columns) -> Iterator[Document]:
-    """The documents of a .jsonl file, in order; blank lines are passed over."""
+    """The documents of a .jsonl file, in order; blank lines are skipped."""
     for number, line in enumerate(source.lines(), start=1):
         if not line.strip():
             continue
@@ -21,7 +21,7 @@ def read_jsonl(source: SourceFile, columns: Columns) -> Iterator[Document]:
         except (ValueError, RecursionError) as error:
             raise CorpusError(f"{where} is not valid JSON: {error}; correct that line") from None
         if not isinstance(row, dict):
-            raise CorpusError(f"{where} is no JSON object; write one object a line")
+            raise CorpusError(f"{where} is not a JSON object; write one object per line")
         yield columns.document(row, where=where, default_id=f"{source.name}:{number}")
 
 

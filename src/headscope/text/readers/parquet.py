@@ -1,12 +1,9 @@
-"""Parquet: one document a row, read batch by batch."""
+"""Parquet: one document per row, read batch by batch."""
 
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import IO
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from headscope.errors import CorpusError
 from headscope.text.document import Document
@@ -16,11 +13,13 @@ from headscope.text.readers.source_file import SourceFile, refuse_damage
 
 _ROWS_AT_ONCE = 256
 MAX_UNPACKED_BYTES = 1 << 34
-"""What a gzipped file may fill of the disk. Bounds what a gzip bomb can do."""
+"""The most that a gzipped file may unpack to on disk. Limits what a gzip bomb can do."""
 
 
 def read_parquet(source: SourceFile, columns: Columns) -> Iterator[Document]:
     """The documents of a .parquet file, in order; only the columns asked for are read."""
+    import pyarrow as pa  # here, since all readers are imported for the help of --corpus
+
     with refuse_damage(source.name), _seekable(source) as stream:
         try:
             yield from _read(stream, source, columns)
@@ -32,11 +31,14 @@ def read_parquet(source: SourceFile, columns: Columns) -> Iterator[Document]:
 
 
 def _read(stream: IO[bytes], source: SourceFile, columns: Columns) -> Iterator[Document]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     parquet = pq.ParquetFile(stream)
     schema = parquet.schema_arrow
     columns.check(schema.names, source.name)
-    kind = schema.field(columns.text).type
-    values = kind.value_type if pa.types.is_dictionary(kind) else kind
+    type_ = schema.field(columns.text).type
+    values = type_.value_type if pa.types.is_dictionary(type_) else type_
     if not (
         pa.types.is_string(values)
         or pa.types.is_large_string(values)
@@ -44,10 +46,10 @@ def _read(stream: IO[bytes], source: SourceFile, columns: Columns) -> Iterator[D
         or pa.types.is_null(values)
     ):
         raise CorpusError(
-            f"{source.name}: column {columns.text!r} holds {str(kind)[:200]}, not text; "
+            f"{source.name}: column {columns.text!r} holds {str(type_)[:200]}, not text; "
             f"its columns are: {', '.join(repr(name[:40]) for name in schema.names[:20])}"
         )
-    # A text that is repeated many times may be in the file once: it stays once in memory.
+    # A text that is repeated many times may be stored once: so it is in memory, too.
     strings = [name for name in columns.names() if pa.types.is_string(schema.field(name).type)]
     parquet = pq.ParquetFile(stream, metadata=parquet.metadata, read_dictionary=strings)
     number = 0
@@ -60,7 +62,7 @@ def _read(stream: IO[bytes], source: SourceFile, columns: Columns) -> Iterator[D
 
 
 def _seekable(source: SourceFile) -> IO[bytes]:
-    """The file itself, or a temporary copy when it is gzipped: Parquet is read from its end."""
+    """The file itself, or a temporary copy if it is gzipped: Parquet is read from its end."""
     if source.path is not None and not source.gzipped:
         return source.path.open("rb")
     with ExitStack() as on_error:

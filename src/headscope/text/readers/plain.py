@@ -11,8 +11,8 @@ from headscope.text.readers.source_file import SourceFile
 def read_plain(source: SourceFile, columns: Columns | None = None) -> Iterator[Document]:
     """The file as one document, paragraphs and all.
 
-    Blank lines do not divide a file into documents: they end sentences only. Markdown is read as it
-    is written; its marks become punctuation tokens.
+    Blank lines end sentences; they do not divide a file into documents. Markdown is read as plain
+    text; its markup becomes punctuation tokens.
     """
     yield Document(id=source.name, text=source.text())
 

@@ -12,7 +12,7 @@ from typing import IO, cast
 from headscope.errors import CorpusError
 
 MAX_TEXT_BYTES = 1 << 28
-"""The longest line, or undivided file, that is read: 256 MiB. Bounds what a gzip bomb can do."""
+"""The longest line, or undivided file, that is read: 256 MiB. Limits what a gzip bomb can do."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -25,7 +25,7 @@ class SourceFile:
     path: Path | None
     """Where it is; None is standard input."""
     name: str
-    """What its documents are called after: the same on every machine, so never a full path."""
+    """What its documents are named after: the same on every machine, so never a full path."""
 
     @property
     def kind(self) -> str:
@@ -112,11 +112,11 @@ class SourceFile:
 
 
 def _unfinished_bytes(data: bytes) -> int:
-    """How many bytes at the end are the beginning of a UTF-8 character that goes on behind them."""
+    """How many bytes at the end begin a UTF-8 character that continues after them."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
         if byte & 0b1100_0000 == 0b1000_0000:
-            continue  # inside a character: its first byte lies further back
+            continue  # inside a character: its first byte is further back
         length = 1 + (byte >= 0b1100_0000) + (byte >= 0b1110_0000) + (byte >= 0b1111_0000)
         return back if length > back else 0
     return 0

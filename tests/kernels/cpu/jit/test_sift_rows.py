@@ -36,10 +36,10 @@ def test_it_is_what_sorting_gives(values, data):
     ],
     ids=["equal", "outlier", "close", "skewed", "ties"],
 )
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_it_holds_for_awkward_distributions(values, kind):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_it_holds_for_awkward_distributions(values, dtype):
     for k in (1, 80, 400):
-        check(values.astype(kind), k)
+        check(values.astype(dtype), k)
 
 
 def test_few_more_than_asked_for_are_gathered_where_values_differ():

@@ -1,4 +1,8 @@
-"""Where to cut a sequence, by dynamic programming (compiled)."""
+"""Where to cut a sequence, by dynamic programming (compiled).
+
+Given the gain of a cut at each candidate, or the cost of each segment; gives the best cuts. Used by
+the segmenter alone.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +15,21 @@ Ints = NDArray[np.int64]
 
 @entry_that_makes_arrays
 def best_cuts(gains: Doubles, prior: Doubles, places: Ints, shortest: int, longest: int) -> Ints:
-    """The candidates at which cutting gains most, in order; -1 alone when no cutting is allowed.
+    """The cuts with the largest total gain, in order; only -1 when no segmentation is allowed.
 
-    `gains[i]` is what a cut at candidate i adds, `prior[n]` what a segment of n + 1 candidate steps
-    adds; longer segments count as the longest that `prior` knows. `places` has the start of the
-    text, every candidate, the end of the text; segments are `shortest` to `longest` places long.
+    Args:
+        gains: What a cut at each candidate adds.
+        prior: What a segment of 1, 2, ... candidate steps adds; longer segments get the last value.
+        places: The start of the text, every candidate, the end of the text.
+        shortest: The least length of a segment, in places.
+        longest: The greatest length of a segment, in places.
     """
     n = len(gains)
     steps = len(prior)
     best = np.full(n + 2, -np.inf)
     back = np.full(n + 2, -1, np.int64)
     best[0] = 0.0
-    # Segments longer than the prior knows all get the same, so one running maximum stands for them.
+    # Segments longer than the prior covers all get the same, so one running maximum is enough.
     far_best, far_place, next_far = -np.inf, -1, 0
     first = 0
     for i in range(1, n + 2):
@@ -67,10 +74,14 @@ def best_cuts(gains: Doubles, prior: Doubles, places: Ints, shortest: int, longe
 
 @entry_that_makes_arrays
 def cheapest_segments(costs: Doubles, most: int) -> tuple[Doubles, Ints]:
-    """The least cost of cutting n units into 1 to `most` segments, and the last start of each.
+    """The least cost of cutting n units into 1 to `most` segments, and where each last one starts.
 
-    `costs[i, j]` is the cost of the segment of units i to j - 1. Entry [k, j] of the second result
-    is where the last of k + 1 segments of the first j units begins.
+    Entry [k, j] of the second result is where the last of k + 1 segments of the first j units
+    starts.
+
+    Args:
+        costs: Entry [i, j] is the cost of the segment of units i to j - 1.
+        most: The largest number of segments.
     """
     n = costs.shape[0] - 1
     least = np.full((most, n + 1), np.inf)

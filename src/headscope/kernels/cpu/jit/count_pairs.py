@@ -1,10 +1,15 @@
-"""The pairs that rules take of a head's similarity matrix, counted (compiled)."""
+"""The pairs that the pair rules take from a head's similarity matrix, counted (compiled).
+
+Given the candidates that sifting kept, and the rows of the matrix where those are not enough. Gives
+counts per rule: by distance, by token, within a sentence, of the same token, with high attention.
+"""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from headscope.kernels.cpu.jit.decorators import inner
+from headscope.kernels.cpu.jit.decorators import entry, inner
 from headscope.kernels.cpu.jit.layout import (
     BLOCK,
     LOOSE_AT_ONCE,
@@ -12,31 +17,31 @@ from headscope.kernels.cpu.jit.layout import (
     Ints,
     Scratch,
     Task,
-    Texts,
+    Windows,
 )
-from headscope.kernels.cpu.jit.loops import fill, read_line
 from headscope.kernels.cpu.jit.sift_rows import keep_from, sift_until_full
+from headscope.kernels.cpu.jit.sum_rows import fill, read_line
 
 _ROWS = 255
-"""A row adds at most 1 to a distance or to a token: after so many, bytes are full."""
+"""A row adds at most 1 to each distance and each token, so a byte may be full after this many."""
 _COLUMNS = 240
-"""So much of a row is counted at once: fewer than fill a byte, in whole blocks."""
+"""Columns of a row counted at once: whole blocks, and too few to fill a byte."""
 
 
 @inner
 def count_loose(
-    tile: Floats, first_row: int, first: int, text: int, texts: Texts, scratch: Scratch
+    tile: Floats, first_row: int, first: int, window: int, windows: Windows, scratch: Scratch
 ) -> None:
-    """Count what some loose rules take of the rows from `first_row` on: four from the `first`.
+    """Count what four loose rules, starting with the `first`, take of the rows from `first_row` on.
 
-    `tile` holds the run's similarities, its first column being token `first_row`.
+    `tile` holds similarities; its first column is token `first_row`.
     """
     last = min(first + LOOSE_AT_ONCE, scratch.loose[0])
     fill(scratch.loose_thresholds, np.inf)
     for place in range(first, last):
         threshold = scratch.rule_thresholds[scratch.lowest_first[place]]
         scratch.loose_thresholds[place - first] = threshold
-    end, counted, line = texts.end_counted[text], texts.counted[text], scratch.line
+    end, counted, line = windows.end_counted[window], windows.counted[window], scratch.line
     thresholds, high = scratch.loose_thresholds, scratch.high
     sentences, tokens = scratch.sentences, scratch.tokens
     distances, elements = scratch.loose_distances, scratch.loose_elements
@@ -45,19 +50,19 @@ def count_loose(
         i = first_row + place
         if i >= end or not counted[i]:
             continue
-        begin = read_line(tile, place, first_row, end, counted, texts.has_holes[text], line)
+        begin = read_line(tile, place, first_row, end, counted, windows.has_holes[window], line)
         for column in range(begin, len(line), _COLUMNS):
-            behind = min(column + _COLUMNS, len(line))
+            stop = min(column + _COLUMNS, len(line))
             taken, in_sentence, same_token, touched = _compare(
-                line[column:behind],
+                line[column:stop],
                 thresholds,
-                sentences[column:behind],
+                sentences[column:stop],
                 sentences[i],
-                tokens[column:behind],
+                tokens[column:stop],
                 tokens[i],
-                high[column:behind],
-                distances[column - i + BLOCK : behind - i + BLOCK],
-                elements[column:behind],
+                high[column:stop],
+                distances[column - i + BLOCK : stop - i + BLOCK],
+                elements[column:stop],
             )
             if high[i]:
                 touched = taken
@@ -86,7 +91,7 @@ def _compare(
     distances: Ints,
     elements: Ints,
 ) -> tuple[Any, Any, Any, Any]:
-    """By rule, a byte each: pairs, those in one sentence, of one token, with high attention."""
+    """Pairs, those in one sentence, of one token, with high attention; one byte for each rule."""
     t0, t1, t2, t3 = thresholds[0], thresholds[1], thresholds[2], thresholds[3]
     none = np.uint32(0)
     taken, in_sentence, same_token, touched = none, none, none, none
@@ -109,7 +114,7 @@ def _compare(
 
 @inner
 def _empty(first: int, last: int, scratch: Scratch) -> None:
-    """Add the counts of some rows to those of the text, and forget them."""
+    """Add the counts of the last rows to those of the window, and reset them."""
     distances, elements = scratch.loose_distances[BLOCK:], scratch.loose_elements
     for place in range(first, last):
         for k in range(scratch.class_distances.shape[1]):
@@ -125,13 +130,16 @@ def _byte(number: int, place: int) -> Any:
 
 
 _FIELD = 21
-"""Three counts in one number, of so many bits each: more than pairs are counted at once."""
+"""Bits of each of the three counts packed into one number: enough for `_MOST_AT_ONCE` pairs."""
 _MOST_AT_ONCE = 1 << _FIELD - 1
 
 
 @inner
 def plan_counts(scratch: Scratch) -> None:
-    """Decide which rules are counted how; their thresholds are known."""
+    """Decide how each rule is counted, now that all thresholds are known.
+
+    A loose rule takes pairs that are not among the candidates: it is counted from the rows.
+    """
     order, thresholds = scratch.lowest_first, scratch.rule_thresholds
     loose = 0
     while order[loose] != 0 and thresholds[order[loose]] < scratch.floor[0]:
@@ -147,36 +155,36 @@ def counts_rows(scratch: Scratch) -> Any:
 
 
 @inner
-def count_candidates(text: int, head: int, task: Task) -> None:
-    """Count what the rules that are not loose take, if all that they take are candidates."""
+def count_candidates(window: int, head: int, task: Task) -> None:
+    """Count what the rules that are not loose take, if all of it is among the candidates."""
     scratch = task.scratch
     if scratch.own_is_below[0]:
         return
     keep_from(scratch.rule_thresholds[scratch.lowest_first[scratch.loose[0]]], scratch)
-    _count(text, head, task)
+    _count(window, head, task)
 
 
 @inner
-def count_rows(tile: Floats, first_row: int, text: int, head: int, task: Task) -> None:
-    """Count what is left to count of the rows from `first_row` on.
+def count_rows(tile: Floats, first_row: int, window: int, head: int, task: Task) -> None:
+    """Count what is left to count in the rows from `first_row` on.
 
-    `tile` holds the run's similarities, its first column being token `first_row`.
+    `tile` holds similarities; its first column is token `first_row`.
     """
-    texts, scratch = task.texts, task.scratch
+    windows, scratch = task.windows, task.scratch
     for first in range(0, scratch.loose[0], LOOSE_AT_ONCE):
-        count_loose(tile, first_row, first, text, texts, scratch)
+        count_loose(tile, first_row, first, window, windows, scratch)
     if not scratch.own_is_below[0]:
         return
     floor = scratch.rule_thresholds[scratch.lowest_first[scratch.loose[0]]]
     place: Any = np.int64(0)
     while place < len(tile):
         scratch.filled[0] = 0
-        place = sift_until_full(tile, place, first_row, floor, text, texts, scratch)
-        _count(text, head, task)
+        place = sift_until_full(tile, place, first_row, floor, window, windows, scratch)
+        _count(window, head, task)
 
 
 @inner
-def _count(text: int, head: int, task: Task) -> None:
+def _count(window: int, head: int, task: Task) -> None:
     """Count the candidates."""
     scratch = task.scratch
     found = scratch.filled[0]
@@ -203,20 +211,20 @@ def _count(text: int, head: int, task: Task) -> None:
             for field in range(3):
                 part = (labels[taken_by] >> field * _FIELD) & ((1 << _FIELD) - 1)
                 scratch.class_counts[taken_by, field] += part
-    _measure_own(text, head, task)
+    _measure_own(window, head, task)
 
 
 @inner
-def _measure_own(text: int, head: int, task: Task) -> None:
-    """What is measured for the pairs of the run's own rule alone."""
-    texts, layer, outputs, scratch = task
+def _measure_own(window: int, head: int, task: Task) -> None:
+    """Measure what is wanted only for the run's own pair rule."""
+    windows, layer, outputs, scratch = task
     values, own = scratch.candidates, scratch.rule_thresholds[0]
     rows, columns = scratch.candidate_rows, scratch.candidate_columns
-    word, lemma, kinds = texts.groups[2, text], texts.groups[3, text], texts.kinds[text]
-    groups, touched = outputs.groups[text, head], outputs.touched[text, head]
+    word, lemma, kinds = windows.groups[2, window], windows.groups[3, window], windows.kinds[window]
+    groups, touched = outputs.groups[window, head], outputs.touched[window, head]
     element_kinds = outputs.element_kinds[head]
-    mass, thresholds = layer.scaled_mass[text, head], layer.thresholds
-    sentences, tokens = texts.permuted_sentences[text], texts.permuted_tokens[text]
+    mass, thresholds = layer.scaled_mass[window, head], layer.thresholds
+    sentences, tokens = windows.permuted_sentences[window], windows.permuted_tokens[window]
     in_sentence, same_token = outputs.permuted_sentences[head], outputs.permuted_tokens[head]
     for index in range(scratch.filled[0]):
         if not values[index] >= own:
@@ -242,7 +250,39 @@ def _raise_class(values: Floats, threshold: float, classes: Ints) -> None:
 
 @inner
 def _count_equal(one: Ints, other: Ints, counts: Ints) -> None:
-    """Count under which permutations two tokens belong together."""
+    """Count the permutations under which two tokens belong together."""
     for permutation in range(len(counts)):
         alike = (one[permutation] == other[permutation]) & (one[permutation] >= 0)
         counts[permutation] += np.int32(1) if alike else np.int32(0)
+
+
+@entry
+def count_by_distance(
+    counted: NDArray[np.bool_],
+    groups: NDArray[np.int64],
+    pairs: NDArray[np.float64],
+    together: NDArray[np.float64],
+) -> None:
+    """Count all pairs of counted tokens by distance, and those that belong together.
+
+    Two tokens belong together, in a group, where their ids are equal and not negative.
+
+    Args:
+        counted: Which tokens form pairs (window, token).
+        groups: The ids (group, window, token).
+        pairs: Counts that are added to (window, distance).
+        together: Counts of pairs that belong together, added to (group, window, distance).
+    """
+    n_windows, n = counted.shape
+    for window in range(n_windows):
+        there, found = counted[window], pairs[window]
+        for i in range(n):
+            if not there[i]:
+                continue
+            for j in range(i + 1, n):
+                found[j - i] += there[j]
+            for group in range(len(groups)):
+                ids, alike = groups[group, window], together[group, window]
+                if ids[i] >= 0:
+                    for j in range(i + 1, n):
+                        alike[j - i] += there[j] & (ids[j] == ids[i])

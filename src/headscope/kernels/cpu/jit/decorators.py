@@ -1,7 +1,8 @@
-"""How the functions here are compiled.
+"""How the functions in this folder are compiled: which decorator for which use.
 
-numba gives each function a way in from Python that takes its arguments apart. For tuples of fifty
-arrays that takes longer to compile than the function, so only what Python calls has one.
+numba gives each function a wrapper that unpacks the arguments of a call from Python. With tuples of
+fifty arrays the wrapper takes longer to compile than the function, so only what Python calls gets
+one.
 """
 
 from collections.abc import Callable
@@ -12,17 +13,17 @@ import numba
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-_njit: Any = numba.njit  # its annotations know fewer options than it has
-# All of it is kept between runs; the functions that others call, too, so that several processes may
-# compile for each other.
+_njit: Any = numba.njit  # its annotations lack some of its options
+# All functions are cached between runs, inner ones too, so that several processes can share the
+# work of compiling.
 _ALWAYS: dict[str, Any] = {
     "cache": True,
     "nogil": True,
     "error_model": "numpy",
     "no_cfunc_wrapper": True,
 }
-# Who holds which array is counted at every slice, which takes a quarter of the time of short loops.
-# Functions that make no array can do without: their caller holds all of them.
+# numba counts references at every slice, which takes a quarter of the time of short loops. What
+# makes no arrays can do without: the caller holds all of them.
 _UNCOUNTED: dict[str, Any] = {**_ALWAYS, "_nrt": False}
 
 
@@ -33,19 +34,19 @@ def entry(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
 
 
 def entry_that_makes_arrays(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The same, for a function that makes arrays."""
+    """A function that Python calls and that makes arrays."""
     compiled: Callable[Arguments, Result] = _njit(function, **_ALWAYS)
     return compiled
 
 
 def inner(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """A function that compiled functions call; Python cannot."""
+    """A function that only compiled functions can call."""
     compiled: Callable[Arguments, Result] = _njit(function, no_cpython_wrapper=True, **_UNCOUNTED)
     return compiled
 
 
 def inlined(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The same, compiled anew in every function that calls it: for what is called for each row."""
+    """An inner function that is copied into its callers: for what is called for each row."""
     compiled: Callable[Arguments, Result] = _njit(
         function, no_cpython_wrapper=True, inline="always", **_UNCOUNTED
     )
@@ -53,7 +54,7 @@ def inlined(function: Callable[Arguments, Result]) -> Callable[Arguments, Result
 
 
 def inner_in_any_order(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The same, for sums whose order may be chosen by the compiler: it adds several at once."""
+    """An inner function whose sums the compiler may reorder, to add several numbers at once."""
     compiled: Callable[Arguments, Result] = _njit(
         function, no_cpython_wrapper=True, fastmath={"reassoc", "contract"}, **_UNCOUNTED
     )
@@ -61,7 +62,7 @@ def inner_in_any_order(function: Callable[Arguments, Result]) -> Callable[Argume
 
 
 def inner_without_nan(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """The same, for numbers that may be compared in any order."""
+    """An inner function that the compiler may assume meets no NaN, to compare several at once."""
     compiled: Callable[Arguments, Result] = _njit(
         function, no_cpython_wrapper=True, fastmath={"nnan", "nsz"}, **_UNCOUNTED
     )

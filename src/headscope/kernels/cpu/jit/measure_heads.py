@@ -1,4 +1,8 @@
-"""A layer over its windows: token by token, then matrix by matrix in cache (compiled)."""
+"""The passes over a layer that Python calls: by token, then by similarity matrix (compiled).
+
+Given the vectors, column mass and dot products of a layer; fills its `Outputs`. Short windows come
+several at a time, long windows in tiles of rows.
+"""
 
 from typing import Any
 
@@ -12,35 +16,41 @@ from headscope.kernels.cpu.jit.layout import (
     Ints,
     Layer,
     Outputs,
+    Products,
     Scratch,
     Task,
-    Texts,
     Tokens,
+    Windows,
+    band,
 )
-from headscope.kernels.cpu.jit.products import Products, band
 from headscope.kernels.cpu.jit.sift_rows import keep_largest, likely_taken, most_taken, sift_rows
 from headscope.kernels.cpu.jit.sum_rows import sum_around_boundaries, sum_rows
 
 _SHORTEST = 1e-12
-"""Vectors are taken to be so long at least where something is divided by their length."""
+"""Least length of a vector where something is divided by it."""
 
 
 @entry
 def measure_tokens(
     vectors: Floats, mass: Floats, tokens: Tokens, layer: Layer, outputs: Outputs
 ) -> None:
-    """Fill what `layer` says of tokens, and the sums over them.
+    """Fill in the scales and scaled mass of `layer`, and the sums over tokens of `outputs`.
 
-    `vectors` (b n h d) are what the heads wrote, `mass` (b h k) is the attention of each key.
+    Args:
+        vectors: What the heads wrote (b n h d).
+        mass: The attention that each key received (b h k).
+        tokens: What is known of the tokens.
+        layer: Its `scales` and `scaled_mass` are filled in.
+        outputs: Its `lengths`, `attention` and `high` are added to.
     """
     n_windows, heads, _ = mass.shape
-    for text in range(n_windows):
+    for window in range(n_windows):
         for place in range(vectors.shape[1]):
             for head in range(heads):
-                length = np.sqrt(_squares(vectors[text, place, head]))
-                _keep_length(length, text, head, place, tokens, layer, outputs)
+                length = np.sqrt(_squares(vectors[window, place, head]))
+                _keep_length(length, window, head, place, tokens, layer, outputs)
         for head in range(heads):
-            _measure_mass(mass[text, head], text, head, tokens, layer, outputs)
+            _measure_mass(mass[window, head], window, head, tokens, layer, outputs)
 
 
 @inner_in_any_order
@@ -53,24 +63,30 @@ def _squares(row: Floats) -> Any:
 
 @inner
 def _keep_length(
-    length: float, text: int, head: int, place: int, tokens: Tokens, layer: Layer, outputs: Outputs
+    length: float,
+    window: int,
+    head: int,
+    place: int,
+    tokens: Tokens,
+    layer: Layer,
+    outputs: Outputs,
 ) -> None:
-    kind: Any = layer.scales.dtype.type
-    scale = length if layer.scale_by_length else kind(1) / max(length, kind(_SHORTEST))
-    layer.scales[text, head, place] = scale
-    if tokens.counted[text, place]:
-        outputs.lengths[text, head, 0] += length
-        if tokens.separators[text, place]:
-            outputs.lengths[text, head, 1] += length
+    dtype: Any = layer.scales.dtype.type
+    scale = length if layer.scale_by_length else dtype(1) / max(length, dtype(_SHORTEST))
+    layer.scales[window, head, place] = scale
+    if tokens.counted[window, place]:
+        outputs.lengths[window, head, 0] += length
+        if tokens.separators[window, place]:
+            outputs.lengths[window, head, 1] += length
 
 
 @inner
 def _measure_mass(
-    mass: Floats, text: int, head: int, tokens: Tokens, layer: Layer, outputs: Outputs
+    mass: Floats, window: int, head: int, tokens: Tokens, layer: Layer, outputs: Outputs
 ) -> None:
-    """The mass of some kinds of keys, and that of each with the largest of the text at 1."""
-    separators, specials = tokens.key_separators[text], tokens.key_specials[text]
-    sums = outputs.attention[text, head]
+    """Add up mass on separators, special and first tokens; scale that of each key to at most 1."""
+    separators, specials = tokens.key_separators[window], tokens.key_specials[window]
+    sums = outputs.attention[window, head]
     if len(mass) > 0:
         sums[2] = mass[0]
     for key in range(len(mass)):
@@ -78,139 +94,159 @@ def _measure_mass(
         sums[0] += received if separators[key] else 0.0
         sums[1] += received if specials[key] else 0.0
         sums[3] += received
-    scaling, viewers, scaled = tokens.scaling[text], tokens.viewers[text], layer.scaled_mass
-    kind = scaled.dtype.type
+    scaling, viewers, scaled = tokens.scaling[window], tokens.viewers[window], layer.scaled_mass
+    dtype = scaled.dtype.type
     largest = np.finfo(scaled.dtype).tiny
     for key in range(len(mass)):
-        per_viewer = mass[key] / viewers[key] if scaling[key] else kind(0)
-        scaled[text, head, key] = per_viewer
+        per_viewer = mass[key] / viewers[key] if scaling[key] else dtype(0)
+        scaled[window, head, key] = per_viewer
         largest = max(largest, per_viewer)
     for key in range(len(mass)):
-        scaled[text, head, key] /= largest
+        scaled[window, head, key] /= largest
         for which in range(len(layer.thresholds)):
-            outputs.high[text, head, which] += scaled[text, head, key] >= layer.thresholds[which]
+            outputs.high[window, head, which] += (
+                scaled[window, head, key] >= layer.thresholds[which]
+            )
 
 
 @entry
 def measure_short_windows(products: Products, first_window: int, task: Task) -> None:
-    """Measure the texts from `first_window` on, whose products are given."""
-    texts, scratch = task.texts, task.scratch
+    """Measure short windows.
+
+    Args:
+        products: The dot products of their vectors.
+        first_window: The place of the first of them in the batch.
+        task: What is read and written.
+    """
+    windows, scratch = task.windows, task.scratch
     for head in range(products.heads):
-        for place in range(products.texts):
-            text = first_window + place
-            begin_window(text, head, task)
-            scratch.floor[0] = likely_taken(products, place, head, text, texts, scratch)
+        for place in range(products.windows):
+            window = first_window + place
+            begin_window(window, head, task)
+            scratch.floor[0] = likely_taken(products, place, head, window, windows, scratch)
             for row in range(0, products.tokens, products.band_rows):
                 tile = band(products, place, head, row)
-                sum_rows(tile, row, text, head, task)
-                sum_around_boundaries(tile, row, text, head, texts, task.outputs)
-                sift_rows(tile, row, text, texts, scratch)
-            if _floor_was_too_high(text, texts, scratch):
+                sum_rows(tile, row, window, head, task)
+                sum_around_boundaries(tile, row, window, head, windows, task.outputs)
+                sift_rows(tile, row, window, windows, scratch)
+            if _floor_was_too_high(window, windows, scratch):
                 scratch.floor[0], scratch.filled[0] = -np.inf, 0
                 for row in range(0, products.tokens, products.band_rows):
-                    sift_rows(band(products, place, head, row), row, text, texts, scratch)
-            _finish_first_pass(text, head, task)
+                    sift_rows(band(products, place, head, row), row, window, windows, scratch)
+            _finish_first_pass(window, head, task)
             if counts_rows(scratch):
                 for row in range(0, products.tokens, products.band_rows):
-                    count_rows(band(products, place, head, row), row, text, head, task)
-                finish_counts(text, head, task)
+                    count_rows(band(products, place, head, row), row, window, head, task)
+                finish_counts(window, head, task)
 
 
 @entry
-def sum_tile(tile: Floats, first_row: int, guess: float, text: int, head: int, task: Task) -> bool:
-    """For long texts, first: sum the rows from `first_row` on, in order, to the text's end.
+def sum_tile(
+    tile: Floats, first_row: int, guess: float, window: int, head: int, task: Task
+) -> bool:
+    """First pass over a long window: sum and sift a tile; False if the rows must be sifted again.
 
-    `guess` is a similarity that, probably, as many pairs reach as any rule takes. False if not: the
-    rows must be sifted again.
+    Tiles come in order, the last one ending with the window.
+
+    Args:
+        tile: The similarities of some rows; its first column is token `first_row`.
+        first_row: The first row of the tile.
+        guess: A similarity that probably at least as many pairs reach as any rule takes. After the
+            last tile it is known whether that was so.
+        window: Its place in the batch.
+        head: Its place in the layer.
+        task: What is read and written.
     """
-    texts, scratch = task.texts, task.scratch
+    windows, scratch = task.windows, task.scratch
     if first_row == 0:
-        begin_window(text, head, task)
+        begin_window(window, head, task)
         scratch.floor[0] = guess
-    sum_rows(tile, first_row, text, head, task)
-    sift_rows(tile, first_row, text, texts, scratch)
-    if first_row + len(tile) < texts.end_counted[text]:
+    sum_rows(tile, first_row, window, head, task)
+    sift_rows(tile, first_row, window, windows, scratch)
+    if first_row + len(tile) < windows.end_counted[window]:
         return True
-    if _floor_was_too_high(text, texts, scratch):
+    if _floor_was_too_high(window, windows, scratch):
         return False
-    _finish_first_pass(text, head, task)
+    _finish_first_pass(window, head, task)
     return True
 
 
 @entry
-def sift_tile(tile: Floats, first_row: int, text: int, head: int, task: Task) -> None:
-    """For long texts, after a wrong guess: sift the rows from `first_row` on, in order."""
-    texts, scratch = task.texts, task.scratch
+def sift_tile(tile: Floats, first_row: int, window: int, head: int, task: Task) -> None:
+    """For a long window, after a wrong guess: sift the rows again, tile by tile in order."""
+    windows, scratch = task.windows, task.scratch
     if first_row == 0:
         scratch.floor[0], scratch.filled[0] = -np.inf, 0
-    sift_rows(tile, first_row, text, texts, scratch)
-    if first_row + len(tile) >= texts.end_counted[text]:
-        _finish_first_pass(text, head, task)
+    sift_rows(tile, first_row, window, windows, scratch)
+    if first_row + len(tile) >= windows.end_counted[window]:
+        _finish_first_pass(window, head, task)
 
 
 @entry
-def count_tile(tile: Floats, first_row: int, text: int, head: int, task: Task) -> None:
-    """For long texts, second: count pairs in the rows from `first_row` on, in order.
+def count_tile(tile: Floats, first_row: int, window: int, head: int, task: Task) -> None:
+    """Second pass over a long window: count pairs, tile by tile in order.
 
-    Only where `counts_rows` says that there are rules that need it.
+    Needed only where `counts_rows` is true.
     """
-    count_rows(tile, first_row, text, head, task)
-    if first_row + len(tile) >= task.texts.end_counted[text]:
-        finish_counts(text, head, task)
+    count_rows(tile, first_row, window, head, task)
+    if first_row + len(tile) >= task.windows.end_counted[window]:
+        finish_counts(window, head, task)
 
 
 @entry
-def begin_ordered(guess: float, text: int, head: int, task: Task) -> None:
-    """For long texts of which no sums are wanted, their tokens in any order: before the tiles.
+def begin_ordered(guess: float, window: int, head: int, task: Task) -> None:
+    """Before the tiles of a long window whose tokens come in any order, since no sums are wanted.
 
-    `guess` is a similarity that, probably, as many pairs reach as any rule takes.
+    `guess` is a similarity that probably at least as many pairs reach as any rule takes.
     """
-    begin_window(text, head, task)
+    begin_window(window, head, task)
     task.scratch.floor[0] = guess
 
 
 @entry
-def sift_ordered(tile: Floats, first_row: int, text: int, ordered: Texts, scratch: Scratch) -> Any:
-    """Sift the rows from `first_row` on; returns what a pair must reach from now on.
+def sift_ordered(
+    tile: Floats, first_row: int, window: int, ordered: Windows, scratch: Scratch
+) -> Any:
+    """Sift a tile; the similarity that a pair must reach from now on.
 
-    `ordered` says that all tokens are counted, the first being those of the text in their order.
+    `ordered` describes windows in which all tokens are counted.
     """
-    sift_rows(tile, first_row, text, ordered, scratch)
-    wanted = most_taken(text, ordered)
+    sift_rows(tile, first_row, window, ordered, scratch)
+    wanted = most_taken(window, ordered)
     if scratch.filled[0] > 2 * wanted:
         keep_largest(wanted, scratch)
     return scratch.floor[0]
 
 
 @entry
-def finish_ordered(order: Ints, text: int, head: int, task: Task) -> Any:
-    """Count the pairs of all tiles, the token at each place being given by `order`.
+def finish_ordered(order: Ints, window: int, head: int, task: Task) -> Any:
+    """Count the pairs of all tiles; `order` gives the token at each place.
 
-    False if that cannot be: `guess` was too high, or more pairs are equal than there is room for.
+    False if they cannot be counted: `guess` was too high, or there is no room for all equal pairs.
     """
     scratch = task.scratch
-    if _floor_was_too_high(text, task.texts, scratch):
+    if _floor_was_too_high(window, task.windows, scratch):
         return False
-    wanted = most_taken(text, task.texts)
+    wanted = most_taken(window, task.windows)
     if scratch.filled[0] > wanted:
         keep_largest(wanted, scratch)
     rows, columns = scratch.candidate_rows, scratch.candidate_columns
     for index in range(scratch.filled[0]):
         one, other = order[rows[index]], order[columns[index]]
         rows[index], columns[index] = min(one, other), max(one, other)
-    _finish_first_pass(text, head, task)
+    _finish_first_pass(window, head, task)
     return not counts_rows(scratch)
 
 
 @inlined
-def _floor_was_too_high(text: int, texts: Texts, scratch: Scratch) -> Any:
-    return scratch.floor[0] > -np.inf and scratch.filled[0] < most_taken(text, texts)
+def _floor_was_too_high(window: int, windows: Windows, scratch: Scratch) -> Any:
+    return scratch.floor[0] > -np.inf and scratch.filled[0] < most_taken(window, windows)
 
 
 @inlined
-def _finish_first_pass(text: int, head: int, task: Task) -> None:
-    """Count what is known already, and be done if that is all."""
-    finish_sums(text, head, task)
-    count_candidates(text, head, task)
+def _finish_first_pass(window: int, head: int, task: Task) -> None:
+    """Find the thresholds and count the candidates; finish the window if that is all."""
+    finish_sums(window, head, task)
+    count_candidates(window, head, task)
     if not counts_rows(task.scratch):
-        finish_counts(text, head, task)
+        finish_counts(window, head, task)

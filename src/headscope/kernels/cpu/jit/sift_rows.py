@@ -1,4 +1,8 @@
-"""Rows of a head's similarity matrix, sifted for the largest values, without sorting (compiled)."""
+"""The largest values of a head's similarity matrix, found without sorting (compiled).
+
+Given rows of the matrix, one tile after the other. Keeps, as candidates in `Scratch`, every pair
+that reaches a floor, and raises the floor when there are more than any pair rule takes.
+"""
 
 from typing import Any
 
@@ -6,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.kernels.cpu.jit.decorators import entry, inner, inner_without_nan
-from headscope.kernels.cpu.jit.layout import SAMPLE, Floats, Scratch, Texts
-from headscope.kernels.cpu.jit.products import Products, band
+from headscope.kernels.cpu.jit.layout import SAMPLE, Floats, Products, Scratch, Windows, band
 
 _MOST_GUESSES = 40
 _FEW = 4
@@ -15,18 +18,18 @@ _FEW = 4
 
 @entry
 def gather_largest(values: NDArray[np.floating], k: int, out: NDArray[np.floating]) -> int:
-    """How many values were written to `out`, in no order: the k largest, and a few more.
+    """Write the k largest values and a few more to `out`, in no order; how many were written.
 
-    More than a few more come out where values are equal.
+    Where values are equal, it may be many more.
     """
     return _copy_from(values, reached_by(values, k), out)
 
 
 @inner
 def reached_by(values: NDArray[np.floating], k: int) -> Any:
-    """A value that the k largest reach, and a few more.
+    """A value that the k largest values reach, and only a few more.
 
-    Guesses at it, and checks each guess by counting: the compiler counts eight values at once.
+    Found by guessing, and counting to check each guess: compiled code counts eight values at once.
     """
     low, high = _least_and_most(values)
     floor, beyond = low, high
@@ -35,7 +38,7 @@ def reached_by(values: NDArray[np.floating], k: int) -> Any:
     for guess in range(_MOST_GUESSES):
         if above_floor <= enough or not floor < beyond:
             break
-        # Tails fall about exponentially; every third guess halves the range, whatever they do.
+        # Tails fall off about exponentially; in case they do not, every third guess is the middle.
         share = 0.5
         if guess % 3 != 2:
             share = np.log(above_floor / (1.1 * k + 4)) / np.log(above_floor / above_beyond)
@@ -54,9 +57,8 @@ def reached_by(values: NDArray[np.floating], k: int) -> Any:
 def kth_largest(values: NDArray[np.floating], k: int) -> Any:
     """The k-th largest of some values.
 
-    Halves the range until few values are left in it, then goes down from one to the next: each time
-    the compiler looks at eight values at once, where comparing one by one would take branches that
-    nobody foresees.
+    Halves the range until few values are left in it, then steps down from one to the next. Each
+    step compares eight values at once; comparing one by one would need unpredictable branches.
     """
     floor, beyond = _least_and_most(values)
     if k == len(values):
@@ -80,7 +82,7 @@ def kth_largest(values: NDArray[np.floating], k: int) -> Any:
 
 @entry
 def drop_below(values: NDArray[np.floating], floor: float) -> int:
-    """How many values reach the floor: they are the first ones now."""
+    """Move the values that reach the floor to the front; how many there are."""
     return _copy_from(values, floor, values)
 
 
@@ -112,7 +114,7 @@ def _count_from(values: NDArray[np.floating], floor: float) -> Any:
 
 @inner
 def _copy_from(values: NDArray[np.floating], floor: float, out: NDArray[np.floating]) -> int:
-    # Every value is written and most are written over: cheaper than a branch that nobody foresees.
+    # Every value is written and most are overwritten: cheaper than an unpredictable branch.
     written = 0
     for value in values:
         out[written] = value
@@ -121,21 +123,23 @@ def _copy_from(values: NDArray[np.floating], floor: float, out: NDArray[np.float
 
 
 _LEAST_STEP = 6
-"""Between the pairs of a sample, where one rule alone is asked for."""
+"""Least distance between the pairs of a sample when there is a single rule."""
 
 
 @inner
-def sift_rows(tile: Floats, first_row: int, text: int, texts: Texts, scratch: Scratch) -> None:
-    """Keep what may be among the largest of the text, of the rows from `first_row` on.
+def sift_rows(
+    tile: Floats, first_row: int, window: int, windows: Windows, scratch: Scratch
+) -> None:
+    """Keep the pairs of a tile that may be among the largest of the window.
 
-    `tile` holds similarities, its first column being token `first_row`.
+    `tile` holds similarities; its first row and column are token `first_row`.
     """
     place: Any = np.int64(0)
     while True:
-        place = sift_until_full(tile, place, first_row, scratch.floor[0], text, texts, scratch)
+        place = sift_until_full(tile, place, first_row, scratch.floor[0], window, windows, scratch)
         if place == len(tile):
             return
-        keep_largest(most_taken(text, texts), scratch)
+        keep_largest(most_taken(window, windows), scratch)
 
 
 @inner
@@ -144,27 +148,27 @@ def sift_until_full(
     place: int,
     first_row: int,
     floor: float,
-    text: int,
-    texts: Texts,
+    window: int,
+    windows: Windows,
     scratch: Scratch,
 ) -> Any:
     """Keep what reaches the floor, from row `place` of the tile on, while there is room.
 
-    Returns the first row that was not looked at; after the last one, their number.
+    Returns the first row that was not looked at: the number of rows when all were.
     """
-    counted = texts.counted[text, first_row:]
-    end = texts.end_counted[text] - first_row
+    counted = windows.counted[window, first_row:]
+    end = windows.end_counted[window] - first_row
     candidates = scratch.candidates
     rows, columns = scratch.candidate_rows, scratch.candidate_columns
-    # Buffers for another row must be left.
+    # There must be room for another row.
     room, filled = len(candidates) - len(scratch.line), np.uint64(scratch.filled[0])
     while place < len(tile) and filled <= room:
         if counted[place]:
             row, there = tile[place, place + 1 : end], counted[place + 1 : end]
             reaching: Any = filled
             for k in range(len(row)):
-                # All are written and most are written over: branches that nobody foresees, be it
-                # one for a block of numbers, take twice as long.
+                # All are written and most are overwritten: unpredictable branches, even one per
+                # block, are twice as slow.
                 columns[reaching] = k
                 reaching += np.uint64(row[k] >= floor)
             for index in range(filled, reaching):
@@ -180,14 +184,14 @@ def sift_until_full(
 
 @inner
 def likely_taken(
-    products: Products, place: int, head: int, text: int, texts: Texts, scratch: Scratch
+    products: Products, place: int, head: int, window: int, windows: Windows, scratch: Scratch
 ) -> Any:
-    """A similarity that probably as many pairs reach as any rule takes, and not many more."""
-    end, counted, sample = texts.end_counted[text], texts.counted[text], scratch.sample
+    """A similarity that probably at least as many pairs reach as any rule takes, but few more."""
+    end, counted, sample = windows.end_counted[window], windows.counted[window], scratch.sample
     pairs, size = end * (end - 1) // 2, np.uint64(0)
     step = pairs // SAMPLE
-    if len(texts.is_top) == 1:
-        # One rule takes few pairs; of several, loose ones want most pairs of a short text anyway.
+    if len(windows.is_top) == 1:
+        # One rule takes few pairs; among several, loose ones take most pairs of a short window.
         step = max(step, _LEAST_STEP)
     if step < 2:
         return -np.inf
@@ -196,7 +200,7 @@ def likely_taken(
         tile = band(products, place, head, first_row)
         width = end - first_row
         for row in range(min(len(tile), width)):
-            # Another place in each row, so that columns are met alike.
+            # Another offset in each row, so that all columns are sampled alike.
             column = row + 1 + shift
             while column < width:
                 sample[size] = tile[row, column]
@@ -205,29 +209,29 @@ def likely_taken(
             shift += 3
             while shift >= step:
                 shift -= step
-    # As many as to expect, and three times as many more as chance makes a difference.
+    # The expected number, plus three standard deviations.
     found = sample[:size]
-    expected = most_taken(text, texts) * len(found) / pairs
+    expected = most_taken(window, windows) * len(found) / pairs
     rank = int(expected + 3 * np.sqrt(expected)) + 1
     return reached_by(found, rank) if rank < len(found) // 2 else -np.inf
 
 
 @inner
-def most_taken(text: int, texts: Texts) -> int:
-    """The largest number of pairs that a rule of the kind top takes of a text, 1 at least."""
+def most_taken(window: int, windows: Windows) -> int:
+    """The largest number of pairs that a top rule takes of a window, at least 1."""
     most = 1
-    for rule in range(len(texts.is_top)):
-        if texts.is_top[rule]:
-            most = max(most, texts.taken[text, rule])
+    for rule in range(len(windows.is_top)):
+        if windows.is_top[rule]:
+            most = max(most, windows.taken[window, rule])
     return most
 
 
 @inner
 def keep_largest(wanted: int, scratch: Scratch) -> None:
-    """Drop the candidates that no rule can ask for; later ones must reach the least of the kept.
+    """Keep the `wanted` largest candidates; later ones must reach the least of them.
 
-    Where too many are equal, drop some of these: then the floor lies above what rules take, and
-    their pairs are counted in another pass over the rows.
+    Where too many are equal, some of those are dropped. The floor is then above what rules take,
+    and their pairs are counted in another pass over the rows.
     """
     least = kth_largest(scratch.candidates[: scratch.filled[0]], wanted)
     keep_from(least, scratch)
@@ -237,7 +241,7 @@ def keep_largest(wanted: int, scratch: Scratch) -> None:
 
 @inner
 def _drop_equal(least: float, wanted: int, scratch: Scratch) -> None:
-    """Keep so many candidates, none of which is below `least`; later ones must exceed it."""
+    """Keep `wanted` candidates, none of which is below `least`; later ones must exceed it."""
     candidates = scratch.candidates
     rows, columns = scratch.candidate_rows, scratch.candidate_columns
     larger = 0
@@ -256,7 +260,7 @@ def _drop_equal(least: float, wanted: int, scratch: Scratch) -> None:
 
 @inner
 def keep_from(least: float, scratch: Scratch) -> None:
-    """Drop the candidates that do not reach `least`; later ones must."""
+    """Drop the candidates that do not reach `least`; later ones must reach it."""
     candidates = scratch.candidates
     rows, columns = scratch.candidate_rows, scratch.candidate_columns
     left = 0
@@ -265,5 +269,5 @@ def keep_from(least: float, scratch: Scratch) -> None:
         candidates[left], rows[left], columns[left] = value, rows[index], columns[index]
         left += int(value >= least)
     scratch.filled[0] = left
-    # Where equal ones were dropped, the floor lies above those that were kept.
+    # Where equal candidates were dropped, the floor is above those that were kept.
     scratch.floor[0] = max(scratch.floor[0], least)

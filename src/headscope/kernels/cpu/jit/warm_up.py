@@ -1,6 +1,6 @@
-"""Code compiled by calling it, and kept: what `headscope.kernels.cpu.compile_ahead` starts.
+"""Compiles code by calling it, so that it is cached. Started by `kernels.cpu.compile_ahead`.
 
-python -m headscope.kernels.cpu.jit.warm_up counts|texts|tiles
+python -m headscope.kernels.cpu.jit.warm_up counts|windows|tiles
 """
 
 import sys
@@ -10,42 +10,46 @@ import numba
 import numpy as np
 
 from headscope.kernels.cpu.compile_ahead import Part, mark_as_compiled
-from headscope.kernels.cpu.jit import count_pairs, finish_window, loops, measure_heads
+from headscope.kernels.cpu.jit import count_pairs, finish_window, measure_heads, sum_rows
 from headscope.kernels.cpu.jit.layout import (
     RULE_COLUMNS,
     Layer,
     Outputs,
+    Products,
     Task,
-    Texts,
     Tokens,
+    Windows,
     new_scratch,
     padded,
 )
-from headscope.kernels.cpu.jit.products import Products
 
 
 def compile_part(part: Part) -> None:
-    """Compile a part, mostly by calling it; leave a mark that it is done."""
+    """Compile a part, mostly by calling it, and leave a mark that it is done.
+
+    Args:
+        part: What to compile.
+    """
     task = tiny_task()
-    tile = np.eye(task.texts.counted.shape[1], dtype=np.float32)
+    tile = np.eye(task.windows.counted.shape[1], dtype=np.float32)
     if part == Part.COUNTS:
         _compile(count_pairs.count_rows, tile, 0, 0, 0, task)
         _compile(finish_window.finish_counts, 0, 0, task)
         _compile(count_pairs.count_candidates, 0, 0, task)
-    elif part == Part.TEXTS:
+    elif part == Part.WINDOWS:
         measure_heads.measure_short_windows(tiny_products(), 0, task)
         vectors, mass = tile.reshape(1, 3, 1, 3), tile[:1, None]
         measure_heads.measure_tokens(vectors, mass, tiny_tokens(), task.layer, task.outputs)
-        texts, groups = task.texts, task.texts.groups.astype(np.int64)
-        loops.count_by_distance(texts.counted, groups, texts.pair_counts, texts.rates)
-        for kind in (np.float32, np.float64):
-            loops.add_triangles(np.zeros((1, 2, 2), kind), np.zeros((1, 3)))
+        windows, groups = task.windows, task.windows.groups.astype(np.int64)
+        count_pairs.count_by_distance(windows.counted, groups, windows.pair_counts, windows.rates)
+        for dtype in (np.float32, np.float64):
+            sum_rows.add_triangles(np.zeros((1, 2, 2), dtype), np.zeros((1, 3)))
     else:
         measure_heads.sum_tile(tile, 0, -np.inf, 0, 0, task)
         measure_heads.sift_tile(tile, 0, 0, 0, task)
         measure_heads.count_tile(tile, 0, 0, 0, task)
         measure_heads.begin_ordered(-np.inf, 0, 0, task)
-        measure_heads.sift_ordered(tile, 0, 0, task.texts, task.scratch)
+        measure_heads.sift_ordered(tile, 0, 0, task.windows, task.scratch)
         measure_heads.finish_ordered(np.arange(len(tile)), 0, 0, task)
     mark_as_compiled(part)
 
@@ -57,10 +61,10 @@ def _compile(function: Any, *arguments: Any) -> None:
 
 
 def tiny_task() -> Task:
-    """A text of three tokens and one head, of the types that kernels hand over."""
+    """The task of one window of three tokens and one head, with the types that kernels pass."""
     n, rules, kinds = 3, 1, 1
     zeros, none = np.zeros((1, n)), np.zeros((1, n, 0), np.int32)
-    texts = Texts(
+    windows = Windows(
         counted=np.ones((1, n), np.bool_),
         end_counted=np.full(1, n),
         has_holes=np.zeros(1, np.bool_),
@@ -105,17 +109,17 @@ def tiny_task() -> Task:
         permuted_sentences=np.zeros((1, 0), np.int32),
         permuted_tokens=np.zeros((1, 0), np.int32),
     )
-    return Task(texts, layer, outputs, new_scratch(texts, layer))
+    return Task(windows, layer, outputs, new_scratch(windows, layer))
 
 
 def tiny_products() -> Products:
-    """The products of that text."""
+    """The products of that window."""
     numbers = np.eye(3, dtype=np.float32).ravel()
-    return Products(numbers, texts=1, heads=1, tokens=3, band_rows=3, heads_first=False)
+    return Products(numbers, windows=1, heads=1, tokens=3, band_rows=3, heads_first=False)
 
 
 def tiny_tokens() -> Tokens:
-    """The tokens of that text."""
+    """The tokens of that window."""
     some = np.ones((1, 3), np.bool_)
     return Tokens(some, some, some, some, some, np.ones((1, 3), np.float32))
 
