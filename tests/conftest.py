@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.nursery import Nursery
+from tests.nursery import Nursery, compile_once
 
 # Small models run fastest on one thread, and tests may share the machine. Set before torch is
 # imported, here and in the processes that tests start.
@@ -130,6 +130,7 @@ def demo_model():
         pytest.skip("the demo model is not installed")
     import headscope
 
+    compile_once()
     return headscope.load_model("demo")
 
 

@@ -5,6 +5,7 @@ To the system a forked process is a process like any other: it is killed, runs o
 its locks like any other.
 """
 
+import fcntl
 import json
 import os
 import subprocess
@@ -14,6 +15,8 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from headscope.kernels.cpu.compile_ahead import cache_folder, compile_ahead, wait_until_compiled
 
 ROOT = Path(__file__).parents[1]
 FRESH = """
@@ -97,6 +100,16 @@ class Child:
             os.kill(self.pid, number)
 
 
+def compile_once() -> None:
+    """Compile what runs need, unless it is there or another process is at it: then wait for that."""
+    folder = cache_folder()
+    if folder is not None:
+        with (folder / "tests.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            compile_ahead(window_tokens=128)
+            wait_until_compiled()
+
+
 def mother() -> None:
     """Fork on request. Nothing is computed here: threads would not survive into the children."""
     import headscope.analyze
@@ -104,6 +117,7 @@ def mother() -> None:
     from headscope.kernels.cpu.compile_ahead import Part
     from headscope.kernels.cpu.jit.warm_up import compile_part
 
+    compile_once()
     compile_part(Part.TEXTS)  # by calling it: children have the code in memory
     ended: dict[int, int] = {}
     for line in sys.stdin:
