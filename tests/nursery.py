@@ -101,7 +101,7 @@ class Child:
 
 
 def compile_once() -> None:
-    """Compile what runs need, or wait for the process that is at it."""
+    """Compile what runs need, unless it is there; where another process is at it, wait for that."""
     folder = cache_folder()
     if folder is not None:
         with (folder / "tests.lock").open("w") as lock:

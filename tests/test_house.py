@@ -2,8 +2,10 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import headscope
@@ -69,3 +71,28 @@ def test_no_function_takes_more_than_twelve_parameters():
                 if len(taken) > 12:
                     many[f"{path.name}:{node.name}"] = len(taken)
     assert not many
+
+
+def test_the_walk_in_contributing_names_files_that_are_there_and_at_most_25():
+    text = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text()
+    walk = text.partition("## The walk of one window")[2].partition("\n## ")[0]
+    files = re.findall(r"^\| \d+ \| `([\w/.]+)`", walk, flags=re.MULTILINE)
+    assert 15 < len(files) <= 25
+    assert all((SOURCE / file).is_file() for file in files)
+
+
+def test_shapes_and_types_are_enforced_in_every_module_but_compiled_code_and_commands():
+    settings = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text())
+    options = settings["tool"]["pytest"]["ini_options"]["addopts"]
+    hooked = re.search(r"--jaxtyping-packages=(\S+)", options)[1].split(",")
+    assert hooked.pop() == "beartype.beartype"
+    modules = {
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+        for path in FILES
+    }
+    assert set(hooked) <= modules, "a module that is hooked is gone"
+    exempt = ("headscope.cli", "headscope.kernels.cpu.jit", "headscope.kernels.cpu.compile_ahead")
+    exempt += ("headscope.__main__", "headscope.errors")
+    for module in modules - {"headscope", "headscope.kernels", "headscope.kernels.cpu"}:
+        covered = any(module == name or module.startswith(f"{name}.") for name in hooked)
+        assert covered or module.startswith(exempt), module

@@ -62,7 +62,7 @@ def test_different_tokenizers_are_refused_with_the_reason():
 
 def test_one_text_is_refused():
     model = loaded(tiny_bert())
-    with pytest.raises(SettingsError, match="two texts"):
+    with pytest.raises(SettingsError, match="two windows"):
         hs.match_heads(model, model, TEXTS[:1])
 
 

@@ -29,7 +29,7 @@ def test_a_run_of_an_older_version_opens(version):
     expected = summed["distance_sum"] / summed["pairs"]
     np.testing.assert_allclose(run.heads["mean_distance"], expected)
     assert run.windows().count_rows() == len(set(rows["text"]))
-    assert run.findings.window_table("encoder", ["pairs"]).texts == run.manifest.corpus.windows
+    assert run.findings.window_table("encoder", ["pairs"]).windows == run.manifest.corpus.windows
 
 
 def test_runs_of_two_versions_can_be_merged(tmp_path):

@@ -168,7 +168,7 @@ def _role_rows(roles: pd.DataFrame) -> list[tuple[int, list[str | None]]]:
     cells = roles.set_index(["layer", "head"])["role"].to_dict()
     return [
         (layer, [cells.get((layer, head)) for head in range(1, roles["head"].max() + 1)])
-        for layer in sorted(roles["layer"].unique())
+        for layer in sorted(roles["layer"].unique().tolist())
     ]
 
 
