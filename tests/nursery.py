@@ -118,7 +118,7 @@ def mother() -> None:
     from headscope.kernels.cpu.jit.warm_up import compile_part
 
     compile_once()
-    compile_part(Part.TEXTS)  # by calling it: children have the code in memory
+    compile_part(Part.WINDOWS)  # by calling it: children have the code in memory
     ended: dict[int, int] = {}
     for line in sys.stdin:
         question = json.loads(line)

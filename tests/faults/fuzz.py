@@ -27,6 +27,7 @@ from pathlib import Path
 
 import headscope as hs
 from headscope.errors import HeadscopeError
+from headscope.measuring.reduce import reduce_run
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.runs.examples import read_examples
 from headscope.runs.log_reader import read_progress
@@ -192,7 +193,7 @@ RESULT_READINGS: list[Callable[[hs.Run], object]] = [
     lambda run: run.heads,
     lambda run: run.layers,
     lambda run: run.roles,
-    lambda run: run.reduce(),
+    lambda run: reduce_run(run.files),
 ]
 
 

@@ -17,6 +17,7 @@ import pytest
 
 import headscope as hs
 from headscope.errors import CorpusError, ModelError, RunError
+from headscope.measuring.reduce import reduce_run
 from headscope.runs.files import MOST_JSON_BYTES
 from headscope.runs.lock import only_writer
 from headscope.text.corpus import read_corpus
@@ -126,7 +127,7 @@ def test_a_link_in_place_of_a_result_is_replaced_not_followed(run_folder, tmp_pa
         (run_folder / name).unlink(missing_ok=True)
         (run_folder / name).symlink_to(precious)
     run = hs.open_run(run_folder)
-    run.reduce()
+    reduce_run(run.files)
     run.report()
     assert precious.read_text() == "content"
 

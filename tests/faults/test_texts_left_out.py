@@ -102,7 +102,7 @@ def test_a_shard_of_bad_texts_alone_is_no_hindrance(without, tmp_path, capsys):
     assert "left out window 0 of document 'bad-0': layer 1 (encoder) writes NaN" in said
     assert "left out 1 more windows" in said
     page = run.report().path.read_text()
-    assert "6 (6 not finite) texts" in page
+    assert "6 (6 not finite) windows" in page
     assert "bad-2" in page
     run.stability()
     run.claims()
@@ -112,7 +112,7 @@ def test_info_and_analyze_count_the_texts_left_out(command, tmp_path):
     corpus = write_corpus(tmp_path / "texts.jsonl", [*GOOD, BAD[1]])
     run = hs.analyze(poisoned(float("nan"), 0), corpus, out=tmp_path / "run", **OPTIONS)
     told = command("info", run.folder).out
-    assert "1 (1 not finite) texts" in told
+    assert "1 (1 not finite) windows" in told
     assert "document 'bad-1'" in told
     told = command("info", run.folder, "--json").out
     assert json.loads(told)["left out"][0]["document"] == "bad-1"
@@ -130,7 +130,7 @@ def test_merging_keeps_the_names_of_texts_left_out(without, tmp_path):
 
 def test_a_run_without_a_single_good_text_fails_and_says_why(tmp_path):
     corpus = write_corpus(tmp_path / "texts.jsonl", BAD)
-    with pytest.raises(MeasurementError, match=r"no text of the run .*bad-0.*--dtype float32"):
+    with pytest.raises(MeasurementError, match=r"no window of the run .*bad-0.*--dtype float32"):
         hs.analyze(poisoned(float("nan"), 0), corpus, out=tmp_path / "run", **OPTIONS)
 
 

@@ -126,7 +126,7 @@ def test_cores_are_shared_out_over_no_more_workers_than_shards(monkeypatch):
 
 
 def test_the_log_goes_to_a_file_that_is_asked_for_too(workload, tmp_path):
-    run = workload.analyse(tmp_path / "run", log=tmp_path / "log")
+    run = workload.analyse(tmp_path / "run", log=tmp_path / "log", texts=6)
     lines = (tmp_path / "log").read_text().splitlines()
     # The model is loaded before there is a run folder.
     assert (run.folder / "log.jsonl").read_text().splitlines() == lines[2:]
