@@ -66,7 +66,7 @@ def test_serve_answers_where_it_says_until_it_is_interrupted():
         (("look", "--file", "nowhere.txt"), "nowhere.txt"),
         (("look", "--file", "latin.txt"), "not UTF-8"),
         (("look", ""), "empty"),
-        (("look", TEXT, "--pairs", "best"), "no rule"),
+        (("look", TEXT, "--pairs", "best"), "is not a rule"),
         (("look", TEXT, "--out", "folder/"), "folder"),
         (("report", "nowhere"), "no run"),
         (("serve", "--port", "99999999"), "--port"),
