@@ -148,7 +148,7 @@ def test_a_new_role_has_its_letter_colour_and_meaning(run, page):
 
 def test_a_new_reader_reads_files_of_its_ending_alone_and_in_folders(tmp_path):
     (tmp_path / "two.toy").write_text("First text.%Second text.")
-    with pytest.raises(CorpusError, match="of no known kind"):
+    with pytest.raises(CorpusError, match="of no known format"):
         read_corpus([tmp_path / "two.toy"])
     with READERS.including(TOY_READER):
         assert ".toy" in file_endings()

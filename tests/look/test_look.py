@@ -198,7 +198,7 @@ def test_a_model_may_be_named(demo_model):
         ("word " * 600, {}, SettingsError, r"602 tokens.*at most 512.*window=512"),
         ("word " * 600, {"window": 600}, SettingsError, "at most 512"),
         ("two words", {"layers": [7]}, SettingsError, "layers 1 to 6, not 7"),
-        ("two words", {"pairs": "best"}, SettingsError, "no rule"),
+        ("two words", {"pairs": "best"}, SettingsError, "is not a rule"),
         ("two words", {"attention_threshold": 2.0}, SettingsError, "attention threshold"),
     ],
 )
