@@ -14,4 +14,4 @@ class Encoding:
     starts: Int32[np.ndarray, " token"]
     """First character of each token."""
     ends: Int32[np.ndarray, " token"]
-    """The character behind each token; equal to its start when it has no characters of its own."""
+    """The character after each token; equal to its start when it has no characters of its own."""
