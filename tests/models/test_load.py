@@ -10,12 +10,12 @@ import huggingface_hub
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from headscope.errors import HeadscopeError, ModelError
 from headscope.models import load_model
 from tests.models.families import FAMILIES, build
+from tests.text.tiny_tokenizers import word_level
 
 BERT = FAMILIES[0]
 
@@ -25,17 +25,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tiny BERT and a tokenizer of its own."""
     folder = tmp_path_factory.mktemp("models") / "tiny-bert"
     build(BERT).save_pretrained(folder)
-    words = ["[UNK]", "[PAD]", "[CLS]", "[SEP]", "the", "cat", "sat", "."]
-    tokenizer = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        unk_token="[UNK]",
-        pad_token="[PAD]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-    ).save_pretrained(folder)
+    word_level().save_pretrained(folder)
     return folder
 
 
@@ -113,6 +103,8 @@ def test_an_unknown_model_is_refused_within_seconds(monkeypatch: pytest.MonkeyPa
         (Path("nowhere"), "no such folder"),
         ("a/b/c", "no such folder"),
         ("no model name!", "is not a model name"),
+        ("/" + "x" * 5000, "cannot be the path of a model"),
+        ("/a\0b", "cannot be the path of a model|no such folder"),
     ],
 )
 def test_what_cannot_be_a_model_is_refused(spec: str | Path, match: str) -> None:

@@ -20,9 +20,10 @@ from starlette.testclient import TestClient
 import headscope as hs
 from headscope.errors import SettingsError
 from headscope.pages.viewer.page import viewer_payload
-from headscope.serve import app, model_queue
+from headscope.serve import app, connections, model_queue
 from headscope.serve.app import MOST_BYTES, make_app
-from headscope.serve.model_queue import WAITING, ModelQueue
+from headscope.serve.connections import GuardedConnection
+from headscope.serve.model_queue import WAITING, ModelQueue, Sentences
 from headscope.serve.server import HOST, MOST_CONNECTIONS, _listen, local_models, serve
 from tests.browser import open_page
 
@@ -50,8 +51,15 @@ def client(queue):
 
 @contextmanager
 def running(queue):
-    """The address of a real server."""
-    server = uvicorn.Server(uvicorn.Config(make_app(queue), port=0, log_level="error"))
+    """The address of a real server, with the limits that the command sets."""
+    config = uvicorn.Config(
+        make_app(queue),
+        port=0,
+        log_level="error",
+        http=GuardedConnection,
+        limit_concurrency=MOST_CONNECTIONS,
+    )
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -181,21 +189,128 @@ def test_200_requests_at_once_all_get_an_answer(queue):
         assert one(None) == 200, "and it goes on"
 
 
-def test_connections_beyond_the_limit_are_told_that_it_is_busy(nursery):
-    """By the command itself, which sets the limit."""
+UNFINISHED = {
+    "nothing": b"",
+    "headers": b"POST /look HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+    "body": b"POST /look HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 1000\r\n\r\n{",
+    "unread answers": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 20,
+}
+
+
+@pytest.fixture(scope="module")
+def command(nursery):
+    """The address of the command itself, which sets the limits."""
     process = nursery.start(SERVE, [])
     said = process.said / "out"
     while "\n" not in said.read_text() and process.poll() is None:
         time.sleep(0.02)
-    address = said.read_text().split()[1]
-    port = int(address.rstrip("/").rsplit(":", 1)[1])
-    with ExitStack() as idle:
-        for _ in range(MOST_CONNECTIONS):
-            idle.enter_context(socket.create_connection((HOST, port)))
-        assert httpx2.get(address, timeout=60).status_code == 503
-    assert any(httpx2.get(address, timeout=60).status_code == 200 for _ in range(100))
+    yield said.read_text().split()[1].rstrip("/")
     process.signal(signal.SIGINT)
-    assert process.wait().code == 0
+    ended = process.wait()
+    assert (ended.code, ended.err) == (0, "")
+
+
+@pytest.mark.parametrize("sent", UNFINISHED.values(), ids=UNFINISHED)
+def test_connections_that_ask_nothing_do_not_keep_others_from_being_answered(command, sent):
+    port = int(command.rsplit(":", 1)[1])
+    with ExitStack() as idle:
+        for _ in range(MOST_CONNECTIONS + 70):
+            connection = idle.enter_context(socket.create_connection((HOST, port)))
+            connection.sendall(sent)
+        time.sleep(0.2)
+        for _ in range(5):
+            assert httpx2.get(command, timeout=60).status_code == 200
+            answer = httpx2.post(f"{command}/look", json={"model": "demo", "text": " "}, timeout=60)
+            assert answer.status_code == 422, "read, and answered in words"
+
+
+def closed_after_s(connection: socket.socket) -> float:
+    """When the server closes a connection to which nothing more is sent than a byte at a time."""
+    started = time.monotonic()
+    connection.settimeout(0.05)
+    while time.monotonic() - started < 20:
+        try:
+            connection.sendall(b"x")
+            if not connection.recv(1):
+                break
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+    return time.monotonic() - started
+
+
+def test_headers_that_do_not_arrive_are_not_waited_for(queue, monkeypatch):
+    """Not at the start of a connection, nor after an answer; a byte now and then is no progress."""
+    monkeypatch.setattr(connections, "HEADERS_S", 0.5)
+    with running(queue) as address:
+        port = int(address.rsplit(":", 1)[1])
+        for before in (b"", UNFINISHED["headers"], b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET"):
+            with socket.create_connection((HOST, port)) as connection:
+                connection.sendall(before)
+                assert closed_after_s(connection) < 10
+        assert httpx2.get(address, timeout=60).status_code == 200
+
+
+def test_all_connections_in_use_means_busy(queue, monkeypatch):
+    """None is given up while its request is being answered."""
+    asked, go_on = threading.Semaphore(0), threading.Event()
+    monkeypatch.setattr(model_queue, "WAITING", MOST_CONNECTIONS)
+
+    class Waiting(ModelQueue):
+        def look(self, model, text):
+            asked.release()
+            go_on.wait(60)
+            raise SettingsError("done")
+
+    slow = Waiting({"demo": "demo"}, max_tokens=16)
+    body = b'{"model": "demo", "text": "x"}'
+    request = (
+        b"POST /look HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n" % len(body)
+    ) + body
+    with running(slow) as address, ExitStack() as stack:
+        stack.callback(go_on.set)
+        port = int(address.rsplit(":", 1)[1])
+        made = []
+        for _ in range(MOST_CONNECTIONS - 1):
+            made.append(stack.enter_context(socket.create_connection((HOST, port))))
+            made[-1].sendall(request)
+        for _ in range(40):  # as many as the thread pool of the server takes
+            assert asked.acquire(timeout=60)
+        assert httpx2.get(address, timeout=60).status_code == 503
+        go_on.set()
+        for connection in made:
+            assert connection.recv(12) == b"HTTP/1.1 422"
+
+
+def test_a_model_that_fails_in_any_way_is_an_answer_in_words(client, queue, monkeypatch, capfd):
+    for failure in (TypeError("a\nhead"), RecursionError(), MemoryError(), KeyError("hidden_size")):
+
+        def load(name, failure=failure):
+            raise failure
+
+        monkeypatch.setattr(queue, "_loaded", None)
+        monkeypatch.setattr(model_queue, "load_model", load)
+        answer = ask(client, TEXT)
+        assert answer.status_code == 422
+        assert type(failure).__name__ in answer.json()["error"]
+        assert "\n" not in answer.json()["error"]
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_the_limit_of_tokens_holds_for_sentences_too(queue, monkeypatch):
+    read = []
+    monkeypatch.setattr(
+        model_queue, "sentences_of", lambda model, text: read.append(text) or Sentences("rules", ())
+    )
+    tokens = queue.look("demo", TEXT * 500).view.tokens
+    assert len(tokens) == 64
+    assert (TEXT * 500).startswith(read[0])
+    assert len(hs.load_model("demo").tokenizer.encode(read[0]).ends) == 64 - 2
+    queue.look("demo", TEXT)
+    assert read[1] == TEXT
 
 
 def test_one_model_at_a_time_is_in_memory(monkeypatch, demo_model):

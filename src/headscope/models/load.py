@@ -1,19 +1,31 @@
 """Loading a model: find it, read its weights, tap its attention, check the tap."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import torch
-from safetensors import SafetensorError
 from torch import nn
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
-from headscope.errors import ModelError
-from headscope.models.check.probe import modality_of
+from headscope.errors import HeadscopeError, ModelError, in_one_line
+from headscope.models.build import build_model, checked_weights, offline
+from headscope.models.check.probe import modality_of, vocabulary_size
+from headscope.models.clean_config import clean_config
+from headscope.models.folder import read_object
 from headscope.models.loaded import LoadedModel
-from headscope.models.quiet import quiet_loading
+from headscope.models.quiet import quiet_loading, quiet_native_code
+from headscope.models.small_files import CONFIG, TOKENIZER_CONFIG, small_files
 from headscope.models.source import ModelSource, find_model
 from headscope.models.tokenizer import HeadscopeTokenizer
+from headscope.models.weight_files import WeightFiles, find_weights
 
 
 def max_tokens(model: PreTrainedModel) -> int | None:
@@ -39,8 +51,6 @@ _DTYPES = {
     "float16": torch.float16,
     "bfloat16": torch.bfloat16,
 }
-# Weights that a base model has and a checkpoint may lack: no attention depends on them.
-_MAY_BE_MISSING = ("pooler", "masked_spec_embed")
 
 
 class LoadOptions(TypedDict, total=False):
@@ -81,66 +91,102 @@ def load_model(
     with quiet_loading():
         if isinstance(spec, PreTrainedModel):
             name = spec.config.name_or_path or type(spec).__name__
-            model, source = spec, None
-        else:
-            weights_dtype, place = _dtype(dtype), _device(device)
-            source = find_model(
-                spec, allow_pickle=allow_pickle, trust_remote_code=trust_remote_code
+            model = _text_tower(spec)
+            return LoadedModel(model, _wrapped(tokenizer, model), name=name, projection=projection)
+        weights_dtype, place = _dtype(dtype), _device(device)
+        source = find_model(spec, allow_pickle=allow_pickle, trust_remote_code=trust_remote_code)
+        with offline(), _in_one_line(source.name):
+            model, own_tokenizer = _read(
+                source,
+                weights_dtype,
+                allow_pickle=allow_pickle,
+                trust_remote_code=trust_remote_code,
+                with_tokenizer=tokenizer is None,
             )
-            name = source.name
-            model = _read_weights(source, weights_dtype, allow_pickle, trust_remote_code)
-            model.to(place)  # type: ignore[arg-type]  # a wrapper in transformers hides the signature
-        model = _text_tower(model)
-        if tokenizer is None and source is not None and modality_of(model) == "text":
-            tokenizer = _read_tokenizer(source, trust_remote_code)
-        return LoadedModel(
-            model,
-            None if tokenizer is None else HeadscopeTokenizer(tokenizer, max_tokens(model)),
-            name=name,
-            path=source.path if source else None,
-            revision=source.revision if source else None,
-            projection=projection,
-        )
+            model = _text_tower(model.to(place))  # type: ignore[arg-type]  # a wrapper in transformers hides the signature
+            return LoadedModel(
+                model,
+                _wrapped(own_tokenizer if tokenizer is None else tokenizer, model),
+                name=source.name,
+                path=source.path,
+                revision=source.revision,
+                projection=projection,
+            )
 
 
-def _read_weights(
-    source: ModelSource, dtype: torch.dtype, allow_pickle: bool, trust_remote_code: bool
-) -> PreTrainedModel:
-    if not allow_pickle and not any(source.path.glob("*.safetensors")):
-        raise ModelError(_no_safetensors(source))
+@contextmanager
+def _in_one_line(name: str) -> Iterator[None]:
+    """While open, whatever other libraries raise over files from elsewhere becomes one line."""
     try:
-        model, report = AutoModel.from_pretrained(
-            source.path,
-            dtype=dtype,
-            attn_implementation="eager",
-            use_safetensors=None if allow_pickle else True,
-            trust_remote_code=trust_remote_code,
-            local_files_only=True,
-            output_loading_info=True,
-        )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        raise ModelError(f"cannot load {source.name}: {_first_line(error)}") from error
-    missing = sorted(
-        key
-        for key in report["missing_keys"]
-        if not any(part in key for part in _MAY_BE_MISSING) and not _is_computed(model, key)
-    )
-    if missing:
+        yield
+    except (HeadscopeError, MemoryError):
+        raise
+    except Exception as error:
+        said = in_one_line(error)
+        if not isinstance(error, OSError | ValueError | RuntimeError):
+            said = f"{type(error).__name__}: {said}"
         raise ModelError(
-            f"{source.name}: {len(missing)} weights are missing from the checkpoint "
-            f"({missing[0]}, ...); its config.json belongs to another model, or the file is damaged"
-        )
-    for name, parameter in model.named_parameters():
-        if name in report["missing_keys"] and any(part in name for part in _MAY_BE_MISSING):
-            # Such a weight is random in every load. Nothing that is measured uses it, but the hash
-            # of the weights would differ from load to load.
-            parameter.data.zero_()
-    return model  # type: ignore[no-any-return]
+            f"cannot load {name}: {said}; its files are damaged, or do not belong together"
+        ) from error
+    except BaseException as error:
+        # A panic in the Rust of tokenizers or safetensors, which is not an Exception.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ModelError(
+            f"cannot load {name}: {in_one_line(error)}; its files are damaged"
+        ) from error
 
 
-def _is_computed(model: PreTrainedModel, key: str) -> bool:
-    """Whether a weight is computed, not learned: sinusoidal positions are often not stored."""
-    return "Sinusoidal" in type(model.get_submodule(key.rpartition(".")[0])).__name__
+def _read(
+    source: ModelSource,
+    dtype: torch.dtype,
+    *,
+    allow_pickle: bool,
+    trust_remote_code: bool,
+    with_tokenizer: bool,
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
+    """The model in a folder, and its tokenizer if it has one and is to have it."""
+    values = read_object(source.path, CONFIG)
+    if values is None:
+        raise ModelError(f"{source.path} is not a model: the folder has no {CONFIG}")
+    weights = find_weights(source.path)
+    if weights is None and not allow_pickle:
+        raise ModelError(_no_safetensors(source))
+    if trust_remote_code and _has_code(source.path, values):
+        model = _by_transformers(source, dtype, weights, trust_remote_code=True)
+        wanted = with_tokenizer and modality_of(_text_tower(model)) == "text"
+        return model, _read_tokenizer(source, source.path, True) if wanted else None
+    config = clean_config(values, source.path / CONFIG, weights.tensors if weights else None)
+    with small_files(source.path, config) as copy:
+        if weights is None:
+            config_of_copy = AutoConfig.from_pretrained(copy, local_files_only=True)
+            model = _by_transformers(source, dtype, None, config=config_of_copy)
+        else:
+            model = build_model(source.name, copy, weights, dtype)
+        model.config.name_or_path = str(source.path)
+        wanted = with_tokenizer and modality_of(_text_tower(model)) == "text"
+        return model, _read_tokenizer(source, copy, False) if wanted else None
+
+
+def _has_code(folder: Path, config: Mapping[str, Any]) -> bool:
+    return "auto_map" in config or "auto_map" in (read_object(folder, TOKENIZER_CONFIG) or {})
+
+
+def _by_transformers(
+    source: ModelSource, dtype: torch.dtype, weights: WeightFiles | None, **options: Any
+) -> PreTrainedModel:
+    """The model as transformers loads it by itself: for models that may run code anyway."""
+    model, report = AutoModel.from_pretrained(
+        source.path,
+        dtype=dtype,
+        attn_implementation="eager",
+        use_safetensors=weights is not None,
+        ignore_mismatched_sizes=True,
+        local_files_only=True,
+        output_loading_info=True,
+        **options,
+    )
+    return checked_weights(source.name, model, report)
 
 
 def _no_safetensors(source: ModelSource) -> str:
@@ -162,24 +208,37 @@ def _text_tower(model: PreTrainedModel) -> PreTrainedModel:
     return tower
 
 
-def _read_tokenizer(source: ModelSource, trust_remote_code: bool) -> PreTrainedTokenizerBase:
+def _read_tokenizer(
+    source: ModelSource, folder: Path, trust_remote_code: bool
+) -> PreTrainedTokenizerBase:
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            source.path, trust_remote_code=trust_remote_code, local_files_only=True
-        )
-    except (OSError, ValueError, KeyError, ImportError, TypeError) as error:
+        with quiet_native_code():
+            tokenizer = AutoTokenizer.from_pretrained(
+                folder, trust_remote_code=trust_remote_code, local_files_only=True
+            )
+    except Exception as error:
         raise ModelError(
-            f"{source.name} has no tokenizer that can be loaded ({_first_line(error)}); "
+            f"{source.name} has no tokenizer that can be loaded ({in_one_line(error)}); "
             "pass tokenizer="
         ) from error
     # Without its files, transformers makes an empty tokenizer, to which every word is unknown.
     files = [name for name in tokenizer.vocab_files_names.values() if name]
-    if files and not any((source.path / name).is_file() for name in files):
+    if files and not any((folder / name).is_file() for name in files):
         raise ModelError(
             f"{source.name} has no tokenizer: none of {', '.join(files)} is in {source.path}; "
             "pass tokenizer="
         )
+    tokenizer.name_or_path = str(source.path)
     return tokenizer
+
+
+def _wrapped(
+    tokenizer: PreTrainedTokenizerBase | None, model: PreTrainedModel
+) -> HeadscopeTokenizer | None:
+    if tokenizer is None:
+        return None
+    with quiet_native_code():
+        return HeadscopeTokenizer(tokenizer, max_tokens(model), vocabulary_size(model))
 
 
 def _dtype(name: str) -> torch.dtype:
@@ -194,10 +253,6 @@ def _device(name: str) -> torch.device:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ModelError(
-            f"device {name!r} cannot be used here ({_first_line(error)}); pass device='cpu'"
+            f"device {name!r} cannot be used here ({in_one_line(error)}); pass device='cpu'"
         ) from error
     return device
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,6 +1,8 @@
 """Loading without output: progress bars and advice of other libraries do not belong in ours."""
 
 import logging
+import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,3 +35,26 @@ def quiet_loading() -> Iterator[None]:
             transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]
         if hub_progress:
             enable_progress_bars()
+
+
+@contextmanager
+def quiet_native_code() -> Iterator[None]:
+    """While open, nothing reaches standard error, not even from native code.
+
+    A tokenizer whose file is damaged may panic: Rust then prints a trace of its own, before we can
+    say in one line what is wrong.
+    """
+    try:
+        sys.stderr.flush()
+        kept = os.dup(2)
+    except (OSError, ValueError, AttributeError):  # there is no standard error
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

@@ -16,7 +16,7 @@ from huggingface_hub.errors import (
 )
 from torch import nn
 
-from headscope.errors import ModelError
+from headscope.errors import ModelError, in_one_line
 
 _HUB_TIMEOUT_S = 5.0
 _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.spm", "*.jinja"]
@@ -43,12 +43,19 @@ def find_model(
     """
     if spec == "demo":
         return ModelSource("demo", _demo_folder())
-    folder = Path(spec).expanduser()
-    if folder.is_dir():
+    try:
+        folder = Path(spec).expanduser()
+        exists, is_folder = folder.exists(), folder.is_dir()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelError(
+            f"{str(spec)[:100]!r} cannot be the path of a model ({in_one_line(error)[:100]}); pass "
+            "a model folder, a hub id, or demo"
+        ) from error
+    if is_folder:
         if not (folder / "config.json").is_file():
             raise ModelError(f"{spec} is not a model: the folder has no config.json")
         return ModelSource(str(spec), folder.resolve())
-    if folder.exists():
+    if exists:
         raise ModelError(f"{spec} is a file; a model is a folder with config.json and weights")
     if isinstance(spec, Path) or spec.startswith((".", "/", "~")) or spec.count("/") > 1:
         raise ModelError(f"no such folder: {spec}; pass a model folder, a hub id, or demo")

@@ -5,7 +5,7 @@ Long texts are encoded in pieces, since tokenizers need hundreds of bytes per ch
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -97,6 +97,9 @@ _NO_LIMIT = 1_000_000_000
 """Tokenizers without a limit give 10^30 as their longest input."""
 
 EncodeText = Callable[[str], Encoding]
+Tokens = Callable[[str], tuple[list[int], list[tuple[int, int]]]]
+"""Token ids and character offsets of a text."""
+_MOST_IDS = 1 << 24
 
 
 class HeadscopeTokenizer:
@@ -109,14 +112,29 @@ class HeadscopeTokenizer:
         ModelError: There are no offsets, or special tokens are not simply put around a text.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, max_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        max_tokens: int | None = None,
+        vocabulary: int | None = None,
+    ) -> None:
         self.name = str(getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__)
-        self._encode_piece, self.fingerprint = (
+        encode, self.fingerprint = (
             _fast(tokenizer) if tokenizer.is_fast else _slow(tokenizer, self.name)
         )
+        self._encode_piece = self._within(vocabulary, encode)
         self.prefix_ids, self.suffix_ids = self._special_ids_around(tokenizer)
+        self._refuse_unknown((*self.prefix_ids, *self.suffix_ids), vocabulary)
         self.special_names = _special_names(tokenizer, (*self.prefix_ids, *self.suffix_ids))
+        ends = (tokenizer.sep_token_id, tokenizer.eos_token_id)
+        self.separator_ids = frozenset(int(token_id) for token_id in ends if token_id is not None)
         limits = [limit for limit in (max_tokens, tokenizer.model_max_length) if limit]
+        fewest = len(self.prefix_ids) + len(self.suffix_ids) + 1
+        if limits and not min(limits) >= fewest:
+            raise ModelError(
+                f"the tokenizer of {self.name} says that texts have at most {min(limits)} tokens, "
+                f"special ones included; a text needs at least {fewest}"
+            )
         self.max_tokens = min(limits) if limits and min(limits) < _NO_LIMIT else None
         # Padding is masked, so any id will do where the tokenizer has none.
         self.pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
@@ -124,6 +142,24 @@ class HeadscopeTokenizer:
     def encode(self, text: str) -> Encoding:
         """The tokens of a text with their character offsets, without special tokens around it."""
         return encode_in_pieces(self._encode_piece, text)
+
+    def _within(self, vocabulary: int | None, encode: Tokens) -> EncodeText:
+        """The same tokens as an `Encoding`; ids that the model has no vector for are refused."""
+
+        def encode_known(text: str) -> Encoding:
+            token_ids, offsets = encode(text)
+            self._refuse_unknown(token_ids, vocabulary)
+            return _encoding(token_ids, offsets)
+
+        return encode_known
+
+    def _refuse_unknown(self, token_ids: Sequence[int], vocabulary: int | None) -> None:
+        largest = max(token_ids, default=0)
+        if largest >= (_MOST_IDS if vocabulary is None else vocabulary):
+            raise ModelError(
+                f"the tokenizer of {self.name} gives token {largest}, but the model has vectors "
+                f"for {vocabulary} tokens only; take the tokenizer that belongs to the model"
+            )
 
     def _special_ids_around(
         self, tokenizer: PreTrainedTokenizerBase
@@ -133,6 +169,11 @@ class HeadscopeTokenizer:
         for probe in _PROBES:
             whole = list(tokenizer(probe, verbose=False)["input_ids"])
             body = self._encode_piece(probe).token_ids.tolist()
+            if not body:
+                raise ModelError(
+                    f"the tokenizer of {self.name} makes no tokens of {probe!r}: its vocabulary is "
+                    "empty or damaged; pass tokenizer="
+                )
             first = _find(body, whole)
             if first is None:
                 raise ModelError(
@@ -148,21 +189,28 @@ class HeadscopeTokenizer:
         return found.pop()
 
 
-def _fast(tokenizer: PreTrainedTokenizerBase) -> tuple[EncodeText, str]:
+def _fast(tokenizer: PreTrainedTokenizerBase) -> tuple[Tokens, str]:
     """A function that encodes a text, and a hash of everything that decides how."""
+    largest = max(tokenizer.get_vocab().values(), default=0)
+    if largest >= _MOST_IDS:
+        # Before the tokenizer is copied, which takes a step for every id up to the largest.
+        raise ModelError(
+            f"the tokenizer of {tokenizer.name_or_path} has a token numbered {largest:,}, more "
+            "than any model has; pass tokenizer="
+        )
     # A copy: truncation and padding are settings of the backend, and the user's must not change.
     backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     backend.no_truncation()
     backend.no_padding()
 
-    def encode(text: str) -> Encoding:
+    def encode(text: str) -> tuple[list[int], list[tuple[int, int]]]:
         encoded = backend.encode(text, add_special_tokens=False)
-        return _encoding(encoded.ids, encoded.offsets)
+        return encoded.ids, encoded.offsets
 
     return encode, hashlib.sha256(backend.to_str().encode("utf-8")).hexdigest()
 
 
-def _slow(tokenizer: PreTrainedTokenizerBase, name: str) -> tuple[EncodeText, str]:
+def _slow(tokenizer: PreTrainedTokenizerBase, name: str) -> tuple[Tokens, str]:
     """The same for a tokenizer that is written in Python around a SentencePiece model."""
     processor: Any = getattr(tokenizer, "spm_source", None) or getattr(tokenizer, "sp_model", None)
     if processor is None:
@@ -177,7 +225,7 @@ def _slow(tokenizer: PreTrainedTokenizerBase, name: str) -> tuple[EncodeText, st
         )
     added = {str(token): id for id, token in tokenizer.added_tokens_decoder.items()}
 
-    def encode(text: str) -> Encoding:
+    def encode(text: str) -> tuple[list[int], list[tuple[int, int]]]:
         token_ids: list[int] = []
         offsets: list[tuple[int, int]] = []
         start = 0
@@ -190,7 +238,7 @@ def _slow(tokenizer: PreTrainedTokenizerBase, name: str) -> tuple[EncodeText, st
                 token_ids += cast("list[int]", tokenizer.convert_tokens_to_ids(pieces["pieces"]))
                 offsets += [(start + first, start + end) for first, end in pieces["offsets"]]
             start += len(part)
-        return _encoding(token_ids, offsets)
+        return token_ids, offsets
 
     content = hashlib.sha256(processor.serialized_model_proto())
     content.update(json.dumps(tokenizer.get_vocab(), sort_keys=True).encode("utf-8"))

@@ -8,7 +8,7 @@ from anyio import fail_after, to_thread
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
@@ -132,6 +132,8 @@ def _answering_errors(
             return _error(error.status, error)
         except HeadscopeError as error:
             return _error(422 if error.exit_code == 2 else 500, error)
+        except ClientDisconnect as error:  # nobody is there to read this
+            return _error(400, error)
 
     return answer
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
-from headscope.errors import HeadscopeError, ModelError
+from headscope.errors import HeadscopeError, ModelError, in_one_line, shortened
 from headscope.look.look import look
 from headscope.look.view import View
 from headscope.models.load import load_model
@@ -59,6 +59,7 @@ class Answer:
 
     view: View
     sentences: Sentences
+    """Of the part of the text that the view shows."""
 
 
 class ModelQueue:
@@ -99,13 +100,34 @@ class ModelQueue:
             text: The text; its start is shown if it has too many tokens.
         """
         if model not in self.models:
-            raise HeadscopeError(f"model {model!r} is not on offer; choose one from the list")
+            raise HeadscopeError(
+                f"model {shortened(model)!r} is not on offer; choose one from the list"
+            )
         with self._work:
-            loaded = self._load(model)
-            limit = self.max_tokens
-            if loaded.tokenizer is not None and loaded.tokenizer.max_tokens is not None:
-                limit = min(limit, loaded.tokenizer.max_tokens)
-            return Answer(look(loaded, text, window=limit), sentences_of(loaded, text))
+            try:
+                return self._answer(self._load(model), text)
+            except HeadscopeError:
+                raise
+            # A model from elsewhere can fail in any way: one that was never meant to work as well.
+            except Exception as error:
+                self._loaded = None
+                raise ModelError(
+                    f"{model} failed ({type(error).__name__}: {in_one_line(error)}); "
+                    "choose another model"
+                ) from error
+
+    def _answer(self, model: LoadedModel, text: str) -> Answer:
+        limit = self.max_tokens
+        tokenizer = model.tokenizer
+        if tokenizer is None:
+            raise ModelError(f"{model.name} reads no text; choose another model")
+        if tokenizer.max_tokens is not None:
+            limit = min(limit, tokenizer.max_tokens)
+        view = look(model, text, window=limit)
+        ends = tokenizer.encode(text).ends
+        body = limit - len(tokenizer.prefix_ids) - len(tokenizer.suffix_ids)
+        shown = text[: int(ends[body - 1])] if len(ends) > body else text
+        return Answer(view, sentences_of(model, shown))
 
     def _load(self, model: str) -> LoadedModel:
         if self._loaded is None or self._loaded_name != model:

@@ -14,7 +14,8 @@ from headscope.serve import MAX_TOKENS, PORT
 
 HOST = "127.0.0.1"
 MOST_CONNECTIONS = 64
-"""Maximum number at once; others get the answer that the server is busy."""
+"""Maximum number at once. The one that has waited longest for its request gives way; if all are
+being answered, others are told that the server is busy."""
 
 
 def serve(
@@ -39,6 +40,7 @@ def serve(
         import uvicorn
 
         from headscope.serve.app import make_app
+        from headscope.serve.connections import GuardedConnection
     except ImportError as error:
         raise SettingsError(
             f'serve needs {error.name}, which is not installed; run: pip install "headscope[serve]"'
@@ -62,7 +64,10 @@ def serve(
         on_start(f"http://{HOST}:{listener.getsockname()[1]}/")
         config = uvicorn.Config(
             app,
-            log_level="warning",
+            http=GuardedConnection,
+            ws="none",
+            # A line for each bad request would let anybody fill this terminal.
+            log_level="error",
             server_header=False,
             limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=5,

@@ -7,6 +7,7 @@ Lines are appended and flushed one by one; after a crash only the last one may b
 import json
 import os
 import socket
+import stat
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import IO
 
 from headscope.errors import StorageError
 from headscope.system.progress import Progress
+from headscope.system.untrusted import UntrustedFileError, refuse_links
 
 LOG_NAME = "log.jsonl"
 """The name of the log in a run folder."""
@@ -57,9 +59,21 @@ class Journal(Progress):
             file.close()
 
     def keep_in(self, folder: Path) -> None:
-        """Write to the log in a run folder as well from now on."""
-        # A folder from elsewhere may hold a link of that name, which is not followed.
-        self._open(folder / LOG_NAME, os.O_CREAT | os.O_NOFOLLOW)
+        """Write to the log in a run folder as well from now on.
+
+        Args:
+            folder: The run folder. It may come from elsewhere: a link or a pipe is refused.
+        """
+        path = folder / LOG_NAME
+        refuse_links(path, folder)
+        # Without O_NONBLOCK, opening a pipe would wait for somebody to read from it.
+        self._open(path, os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK)
+        status = os.fstat(self._files[-1].fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+            self._files.pop().close()
+            raise UntrustedFileError(
+                f"{path} is not a file of this folder alone; move it away, and it is made anew"
+            )
         self.note("started", host=socket.gethostname(), process=os.getpid(), run=str(folder))
 
     def stage(self, name: str, total: int | None = None, done: int = 0) -> None:

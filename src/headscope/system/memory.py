@@ -10,6 +10,7 @@ import mmap
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -66,6 +67,16 @@ def give_back_free_memory() -> None:
     pa.default_memory_pool().release_unused()
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def available_bytes() -> int | None:
+    """How much memory can be had without swapping; None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        available = next(line for line in lines if line.startswith("MemAvailable:"))
+        return int(available.split()[1]) * 1024
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None
 
 
 class Buffers:

@@ -17,6 +17,8 @@ from rich.progress import (
 from rich.progress import Progress as RichBars
 from rich.text import Text
 
+from headscope.system.terminal import visible
+
 
 class Progress:
     """Receives what is being done and how far it has got. This one shows nothing."""
@@ -107,7 +109,7 @@ class ProgressBars(Progress):
 
     def say(self, message: str, kind: str = "remark") -> None:
         """Write a line above the bars."""
-        line = f"headscope: {' '.join(message.split())}"
+        line = f"headscope: {visible(' '.join(message.split()))}"
         self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

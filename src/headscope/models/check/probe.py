@@ -17,6 +17,7 @@ Inputs = Mapping[str, Tensor]
 _TEXT_TOKENS = (9, 5)
 _DECODER_TOKENS = (7, 4)
 _AUDIO_SAMPLES = (4000, 2500)
+_MOST_PIXELS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,11 @@ def probe_of(model: PreTrainedModel, seed: int = 0) -> Probe:
         case _:
             size = model.config.image_size
             height, width = (size, size) if isinstance(size, int) else size
+            if not 0 < height * width <= _MOST_PIXELS:
+                raise ModelError(
+                    f"{type(model).__name__} reads images of {height:,} x {width:,} pixels, more "
+                    f"than the {_MOST_PIXELS:,} that headscope makes; check its config.json"
+                )
             images = (2, model.config.num_channels, height, width)
             padded["pixel_values"] = torch.randn(images, generator=generator)
             alone = None
@@ -99,14 +105,33 @@ def padding_id(model: PreTrainedModel) -> int:
     """
     text_config = model.config.get_text_config()
     identifier = getattr(text_config, "pad_token_id", None)
-    return identifier if isinstance(identifier, int) and identifier >= 0 else 0
+    known = vocabulary_size(model)
+    in_range = isinstance(identifier, int) and 0 <= identifier < (known or identifier + 1)
+    return identifier if in_range else 0  # type: ignore[return-value]
+
+
+def vocabulary_size(model: PreTrainedModel) -> int | None:
+    """The number of token ids that the model has a vector for; None where it reads no tokens.
+
+    Args:
+        model: Any model of transformers.
+    """
+    try:
+        size = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    except (NotImplementedError, AttributeError):
+        return None
+    return size if isinstance(size, int) else None
 
 
 def _random_tokens(
     model: PreTrainedModel, lengths: tuple[int, int], generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
     """Token ids and mask. No token has the padding id: RoBERTa would take it for padding."""
-    vocabulary: int = model.get_input_embeddings().num_embeddings  # type: ignore[assignment]
+    vocabulary = vocabulary_size(model) or 0
+    if vocabulary < 2:
+        raise ModelError(
+            f"{type(model).__name__} has no table of token vectors to read tokens with"
+        )
     padding = padding_id(model)
     ids = torch.randint(0, vocabulary - 1, (2, max(lengths)), generator=generator)
     ids += (ids >= padding).long()

@@ -1,10 +1,10 @@
 """Which columns of a table are the text, the id and the label of a document."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
-from headscope.errors import CorpusError, in_one_line
+from headscope.errors import CorpusError, in_one_line, shortened
 from headscope.text.document import Document
 from headscope.text.readers.source_file import MAX_TEXT_BYTES
 
@@ -37,12 +37,19 @@ class Columns:
         return list(dict.fromkeys(name for name in (self.text, self.id, self.label) if name))
 
     def check(self, present: Iterable[str], where: str) -> None:
-        """Refuse a table that lacks a column, and list the columns there are."""
+        """Refuse a table that lacks a column or has it twice; list the columns there are."""
         present = list(present)
         for name in self.names():
             if name not in present:
-                listed = ", ".join(repr(column[:40]) for column in present[:20]) or "none at all"
-                raise CorpusError(f"{where} has no column {name!r}; its columns are: {listed}")
+                raise CorpusError(
+                    f"{where} has no column {shortened(name)!r}; its columns are: "
+                    f"{listed_columns(present)}"
+                )
+            if present.count(name) > 1:
+                raise CorpusError(
+                    f"{where} has {present.count(name)} columns named {shortened(name)!r}; "
+                    "rename all but one"
+                )
 
     def document(self, row: Mapping[str, Any], *, where: str, default_id: str) -> Document:
         """The document of one row. A missing text (null) is an empty one."""
@@ -52,7 +59,7 @@ class Columns:
             text = ""
         if not isinstance(text, str):
             raise CorpusError(
-                f"{where}: column {self.text!r} holds {type(text).__name__}, not text; "
+                f"{where}: column {shortened(self.text)!r} holds {type(text).__name__}, not text; "
                 "name the column that holds the text"
             )
         if len(text) > MAX_TEXT_BYTES:
@@ -69,6 +76,15 @@ class Columns:
         for part in (document.text, document.id, document.label or ""):
             _refuse_lone_surrogates(part, where)
         return document
+
+
+def listed_columns(names: Sequence[str]) -> str:
+    """The first columns of a table, for a message.
+
+    Args:
+        names: Of the columns, of any length and number.
+    """
+    return ", ".join(repr(name[:40]) for name in names[:20]) or "none at all"
 
 
 def _as_text(value: object, where: str) -> str:

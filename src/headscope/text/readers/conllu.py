@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from headscope.errors import CorpusError
+from headscope.errors import CorpusError, shortened
 from headscope.text.document import Document, Word
 from headscope.text.readers.columns import Columns
 from headscope.text.readers.reader import Reader
-from headscope.text.readers.source_file import SourceFile
+from headscope.text.readers.source_file import MAX_TEXT_BYTES, SourceFile
 
 _N_FIELDS = 10
 _TOKEN_ID = re.compile(r"(\d+)(?:-(\d+)|\.\d+)?")
@@ -145,16 +145,26 @@ def _words(token: _Token, start: int) -> Iterator[Word]:
 
 def _sentences(source: SourceFile) -> Iterator[_Sentence]:
     sentence = _Sentence()
-    for number, line in enumerate(source.lines(), start=1):
-        line = line.rstrip("\r\n")
-        if line.startswith("#") and not sentence.tokens:
-            key, _, value = line[1:].partition("=")
-            sentence.comments[key.strip()] = value.strip()
-        elif line.strip():
-            _add_line(sentence, line, where=f"{source.name} line {number}")
-        elif sentence.tokens:
-            yield sentence
-            sentence = _Sentence()
+    n_characters = 0  # of the lines of a document, words and annotations
+    with source.feed() as feed:
+        while line := feed.line_with_text():
+            if feed.after_blank and sentence.tokens:
+                yield sentence
+                sentence = _Sentence()
+            line = line.rstrip("\r\n")
+            where = f"{shortened(source.name)} line {feed.number}"
+            if line.startswith("#") and not sentence.tokens:
+                key, _, value = line[1:].partition("=")
+                sentence.comments[key.strip()] = value.strip()
+                n_characters = 0 if _is_new(sentence, "newdoc") else n_characters
+            else:
+                _add_line(sentence, line, where)
+            n_characters += len(line)
+            if n_characters > MAX_TEXT_BYTES:
+                raise CorpusError(
+                    f"{where}: a document of more than {MAX_TEXT_BYTES >> 20} MiB; "
+                    "divide it with # newdoc"
+                )
     if sentence.tokens:
         yield sentence
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headscope.errors import CorpusError
+from headscope.errors import CorpusError, in_one_line
 from headscope.text.document import Document
 from headscope.text.readers.columns import Columns
+from headscope.text.readers.source_file import SourceFile
 
 HUB_PREFIX = "hf:"
 
@@ -49,6 +50,7 @@ def read_hub(dataset: HubDataset, columns: Columns) -> Iterator[Document]:
     source_name = f"{Path(dataset.name).name}:{dataset.split}"
     rows = None
     number = 0
+    _check_local_files(Path(dataset.name))
     try:
         rows = load_dataset(dataset.name, dataset.config, split=dataset.split, streaming=True)
         for number, row in enumerate(rows, start=1):
@@ -59,7 +61,15 @@ def read_hub(dataset: HubDataset, columns: Columns) -> Iterator[Document]:
         raise
     # The library lets through whatever the network, its file formats and its cache raise.
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = in_one_line(error)
         raise CorpusError(
             f"cannot read {where}: {reason}; check the name, the split and the network"
         ) from error
+
+
+def _check_local_files(folder: Path) -> None:
+    """Pass the files of a local folder through the gate, since the library opens them by itself."""
+    if folder.is_dir():
+        for path in folder.rglob("*"):
+            if not path.is_dir():
+                SourceFile.at(path, within=folder).check()

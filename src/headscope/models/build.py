@@ -1,0 +1,166 @@
+"""A model built from its files: its shape from config.json, its weights from safetensors.
+
+The config is not believed: while transformers builds the model, without memory for its weights,
+what it builds is counted and compared with what the files hold.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import huggingface_hub.constants
+import torch
+from torch import nn
+from torch.nn.modules.module import (
+    register_module_buffer_registration_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
+
+from headscope.errors import ModelError
+from headscope.models.weight_files import WeightFiles
+
+# Weights that a base model has and a checkpoint may lack: no attention depends on them.
+_MAY_BE_MISSING = ("pooler", "masked_spec_embed")
+
+
+def build_model(name: str, copy: Path, weights: WeightFiles, dtype: torch.dtype) -> PreTrainedModel:
+    """The model of a folder, with its weights.
+
+    Args:
+        name: Of the model, for messages.
+        copy: A folder with its cleaned config.json.
+        weights: Its weights.
+        dtype: Of the weights, once they are loaded.
+    """
+    config = AutoConfig.from_pretrained(copy, local_files_only=True)
+    family, config = _family(config)
+    with weights.tensors_by_name() as tensors, _refusing_excess(name, weights):
+        # Without a folder, transformers has nowhere to look for files.
+        loaded: Any = family.from_pretrained(
+            None,
+            config=config,
+            state_dict=tensors,
+            dtype=dtype,
+            attn_implementation="eager",
+            # Reported to us: transformers would only say that there are some.
+            ignore_mismatched_sizes=True,
+            local_files_only=True,
+            output_loading_info=True,
+        )
+    model, report = loaded
+    return checked_weights(name, model, report)
+
+
+def checked_weights(name: str, model: PreTrainedModel, report: dict[str, Any]) -> PreTrainedModel:
+    """The same model, if all weights on which attention depends were in its files.
+
+    Args:
+        name: Of the model, for messages.
+        model: As transformers loaded it.
+        report: What transformers says about the loading.
+    """
+    if report["mismatched_keys"]:
+        key, *shapes = min(report["mismatched_keys"], key=lambda entry: str(entry[0]))
+        there, wanted = (" x ".join(map(str, shape)) for shape in shapes)
+        raise ModelError(
+            f"cannot load {name}: its file holds {key} of {there}, its config.json asks for "
+            f"{wanted}; take the config.json that belongs to the weights"
+        )
+    missing = sorted(
+        key
+        for key in report["missing_keys"]
+        if not any(part in key for part in _MAY_BE_MISSING) and not _is_computed(model, key)
+    )
+    if missing:
+        raise ModelError(
+            f"{name}: {len(missing)} weights are missing from the checkpoint "
+            f"({missing[0]}, ...); its config.json belongs to another model, or the file is damaged"
+        )
+    for key, parameter in model.named_parameters():
+        if key in report["missing_keys"] and any(part in key for part in _MAY_BE_MISSING):
+            # Such a weight is random in every load. Nothing that is measured uses it, but the hash
+            # of the weights would differ from load to load.
+            parameter.data.zero_()
+    return model
+
+
+@contextmanager
+def offline() -> Iterator[None]:
+    """While open, the hub client refuses every request: what is needed is on this machine."""
+    before = huggingface_hub.constants.HF_HUB_OFFLINE
+    huggingface_hub.constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        huggingface_hub.constants.HF_HUB_OFFLINE = before
+
+
+def _family(config: PreTrainedConfig) -> tuple[type[PreTrainedModel], PreTrainedConfig]:
+    """The class of the base model of a config, and the part of the config that it takes."""
+    try:
+        found: Any = AutoModel._model_mapping[type(config)]
+    except KeyError:
+        raise ModelError(
+            f"transformers has no base model for {config.model_type!r}; choose another model"
+        ) from None
+    if isinstance(found, tuple | list):
+        named = [one for one in found if one.__name__ in (config.architectures or [])]
+        found = (named or list(found))[0]
+    family: type[PreTrainedModel] = found
+    text_config = config.sub_configs.get("text_config")
+    if text_config is not None and family.config_class == text_config:
+        config = config.get_text_config()
+    return family, config
+
+
+def _is_computed(model: PreTrainedModel, key: str) -> bool:
+    """Whether a weight is computed, not learned: sinusoidal positions are often not stored."""
+    return "Sinusoidal" in type(model.get_submodule(key.rpartition(".")[0])).__name__
+
+
+@contextmanager
+def _refusing_excess(name: str, weights: WeightFiles) -> Iterator[None]:
+    """While open, a model that outgrows its files is refused, long before it is built.
+
+    It may have more than they hold: tied weights are built several times, poolers are made up, and
+    tables are computed.
+    """
+    left = {
+        "weights": 4 * weights.numbers + (1 << 24),
+        "modules": 16 * weights.tensors + 4_000,
+        "computed numbers": 4 * weights.numbers + (1 << 28),
+    }
+    ours = threading.get_ident()
+
+    def take(what: str, number: int) -> None:
+        if threading.get_ident() != ours:
+            return
+        left[what] -= number
+        if left[what] < 0:
+            raise ModelError(
+                f"cannot load {name}: its config.json asks for far more {what} than its files "
+                f"hold ({weights.numbers:,} weights in {weights.tensors:,} tensors); take the "
+                "config.json that belongs to them"
+            )
+
+    def on_module(_: nn.Module, __: str, child: nn.Module | None) -> None:
+        take("modules", 1)
+
+    def on_weight(_: nn.Module, __: str, weight: nn.Parameter | None) -> None:
+        take("weights", 0 if weight is None else weight.numel())
+
+    def on_buffer(_: nn.Module, __: str, buffer: torch.Tensor | None) -> None:
+        take("computed numbers", 0 if buffer is None else buffer.numel())
+
+    with ExitStack() as stack:
+        for handle in (
+            register_module_module_registration_hook(on_module),
+            register_module_parameter_registration_hook(on_weight),
+            register_module_buffer_registration_hook(on_buffer),
+        ):
+            stack.callback(handle.remove)
+        yield
