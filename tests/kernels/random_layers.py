@@ -15,16 +15,19 @@ def random_text(rng: np.random.Generator, n: int, lemmas: bool = True) -> NaiveT
     separator = rng.random(n) < 0.2
     special = np.zeros(n, dtype=bool)
     special[0] = special[-1] = True
+    special_separator = special.copy()
+    special_separator[0] = False
     sentences = np.cumsum(np.concatenate([[0], separator[:-1]]))
     sentences[special] = -1
     words = rng.integers(0, 6, n)
     words[special] = -1
     lemma_ids = np.where(special | (not lemmas), -1, words // 2)
-    kinds = np.where(special, 0, rng.integers(1, 7, n))
+    kinds = np.where(special, np.where(special_separator, 7, 0), rng.integers(1, 7, n))
     return NaiveText(
         token_ids=rng.integers(1, 9, n).tolist(),
         sentence_ids=sentences.tolist(),
         special=special.tolist(),
+        special_separator=special_separator.tolist(),
         separator=separator.tolist(),
         form_ids=words.tolist(),
         lemma_ids=lemma_ids.tolist(),
@@ -41,6 +44,7 @@ def padded_batch(texts: list[NaiveText], settings: Settings) -> WindowBatch:
     labels = TokenLabels(
         real=pad([[True] * text.n for text in texts], False),
         special=pad([text.special for text in texts], False),
+        special_separator=pad([text.special_separator for text in texts], False),
         separator=pad([text.separator for text in texts], False),
         token_ids=pad([text.token_ids for text in texts], 0),
         kinds=pad([text.kinds for text in texts], 0),

@@ -17,7 +17,7 @@ from headscope.kernels.token_rows import column_mass
 from headscope.kernels.vectorised import vectorised_statistics
 from headscope.settings import SWEEP_ATTENTION, SWEEP_PAIRS, PairRule, Settings
 from tests.kernels.random_layers import HEADS, padded_batch, random_layer, random_text
-from tests.naive import naive_head
+from tests.naive import naive_common_token, naive_head, naive_pairs, naive_similarity
 
 KERNELS = pytest.mark.parametrize("kernel", [vectorised_statistics, fused_statistics])
 
@@ -34,6 +34,7 @@ layers = given(
     causal=st.booleans(),
     special_tokens=st.booleans(),
     lemmas=st.booleans(),
+    column_mass=st.sampled_from(["counted", "paper"]),
 )
 
 
@@ -41,7 +42,7 @@ layers = given(
 @settings(max_examples=25, deadline=None)
 @layers
 def test_statistics_equal_plain_loops(
-    kernel, seed, lengths, variant, rule, causal, special_tokens, lemmas
+    kernel, seed, lengths, variant, rule, causal, special_tokens, lemmas, column_mass
 ):
     rng = np.random.default_rng(seed)
     texts = [random_text(rng, n, lemmas) for n in lengths]
@@ -51,6 +52,7 @@ def test_statistics_equal_plain_loops(
         similarity=variant,
         pairs=PairRule.parse(rule),
         special_tokens=special_tokens,
+        column_mass=column_mass,
         permutations=3,
     )
     ours = measured(
@@ -58,7 +60,7 @@ def test_statistics_equal_plain_loops(
     )
     summed = np.zeros((HEADS, 16, 16))
     histogram = np.zeros((HEADS, 16))
-    kinds = np.zeros((HEADS, 7))
+    kinds = np.zeros((HEADS, 8))
     compared = set()
     for row, text in enumerate(texts):
         for head in range(HEADS):
@@ -70,6 +72,7 @@ def test_statistics_equal_plain_loops(
                 rule=rule,
                 causal=causal,
                 special_tokens=special_tokens,
+                column_mass=column_mass,
             )
             for column, value in theirs.items():
                 if column in ours.rows:
@@ -90,7 +93,7 @@ def test_statistics_equal_plain_loops(
 @settings(max_examples=25, deadline=None)
 @layers
 def test_the_two_kernels_agree_in_everything(
-    seed, lengths, variant, rule, causal, special_tokens, lemmas
+    seed, lengths, variant, rule, causal, special_tokens, lemmas, column_mass
 ):
     rng = np.random.default_rng(seed)
     texts = [random_text(rng, n, lemmas) for n in lengths]
@@ -100,6 +103,7 @@ def test_the_two_kernels_agree_in_everything(
         similarity=variant,
         pairs=PairRule.parse(rule),
         special_tokens=special_tokens,
+        column_mass=column_mass,
         permutations=4,
     )
     batch = padded_batch(texts, chosen)
@@ -112,6 +116,33 @@ def test_the_two_kernels_agree_in_everything(
             torch.testing.assert_close(
                 theirs[name], ours[name], rtol=1e-9, atol=1e-9, equal_nan=True, msg=name
             )
+
+
+@KERNELS
+@pytest.mark.parametrize("rule", ["top:0.01", "top:0.2", "max:0.4"])
+def test_common_tokens_of_longer_texts_equal_plain_loops(kernel, rule):
+    """Of texts in which few tokens lie in the context of another one."""
+    rng = np.random.default_rng(21)
+    texts = [random_text(rng, n) for n in (60, 45)]
+    for text in texts:
+        text.token_ids = np.minimum(rng.geometric(0.06, text.n), 30).tolist()
+    texts[0].special[17] = True  # a token in the middle that is not counted
+    z, attention = random_layer(rng, texts)
+    chosen = Settings(window_tokens=64, pairs=PairRule.parse(rule), permutations=0)
+    rows = measured(
+        kernel, z, attention, padded_batch(texts, chosen), causal=False, settings=chosen
+    ).rows
+    for row, text in enumerate(texts):
+        counted = [not special for special in text.special]
+        every = naive_pairs([[0.0] * text.n] * text.n, counted, "top:1")
+        for head in range(HEADS):
+            c = naive_similarity(z[row, head, : text.n].numpy(), "raw", counted)
+            theirs = naive_common_token(
+                naive_pairs(c, counted, rule), every, text.token_ids, counted
+            )
+            assert 0 < theirs["common_context_pairs"] < theirs["common_pairs"] or rule == "top:0.01"
+            for column, value in theirs.items():
+                assert rows[column][row, head].item() == pytest.approx(value), column
 
 
 @KERNELS
@@ -359,7 +390,7 @@ def test_a_minimal_pass_gives_what_a_full_one_gives(kernel, variant):
     assert {*whole.sums} - {*less.sums} == {"similarity_by_distance", "within_by_distance"}
     own = full.variants.index(variant)
     assert torch.equal(less.sums["similarity_sum"][:, 0], whole.sums["similarity_sum"][:, own])
-    assert less.sums["repetition_permuted"].shape == (HEADS, 0)
+    assert less.sums["same_sentence_permuted"].shape == (HEADS, 0)
 
 
 @pytest.mark.parametrize("window", [16, 200])

@@ -47,10 +47,11 @@ def planted_text(seed: int) -> PlantedText:
             token_ids=[1, *ids.tolist(), 2],
             sentence_ids=framed(sentence, -1),
             special=[True] + [False] * inner + [True],
+            special_separator=[False] * (inner + 1) + [True],
             separator=[False, *stops.tolist(), False],
             form_ids=framed(ids, -1),
             lemma_ids=[-1] * n,
-            kinds=framed(np.where(stops, 1, 4), 0),
+            kinds=[0, *np.where(stops, 1, 4).tolist(), 7],
         )
     )
 

@@ -91,10 +91,42 @@ def test_the_hub_head_gathers_around_its_token(heads):
     assert heads.loc["hub", "focal_concentration_expected"] == pytest.approx(1 / INNER)
 
 
+def test_the_hub_is_the_common_token_of_its_head(heads):
+    texts = [planted_text(seed).text for seed in range(TEXTS)]
+    counts = [np.unique(text.token_ids[1:-1], return_counts=True)[1] for text in texts]
+    different = [PAIRS - (count * (count - 1) / 2).sum() for count in counts]
+    assert heads.loc["hub", "common_token"] == 1
+    assert heads.loc["hub", "common_token_expected"] == pytest.approx(
+        np.mean([(INNER - 1) / pairs for pairs in different])
+    )
+    # All others are bound to it, those in its context (places 1 to 10) as well as the rest.
+    assert heads.loc["hub", "common_token_context"] == pytest.approx(9 / (INNER - 1))
+    assert heads.loc["hub", "common_token_context_expected"] == pytest.approx(9 / (INNER - 1))
+    # It occurs once: every token that is repeated is more frequent.
+    assert heads.loc["hub", "common_token_rank"] == pytest.approx(
+        np.mean([1 + (count > 1).sum() for count in counts])
+    )
+    assert heads.loc["noise", "common_token"] < 0.6
+
+
+def test_pairs_of_one_token_with_itself_have_no_common_token(heads):
+    assert np.isnan(heads.loc["repetition", "common_token"])
+    assert np.isnan(heads.loc["repetition", "common_token_rank"])
+
+
+def test_the_diagonal_is_as_large_as_the_vectors_are_apart(heads):
+    inside = sum(size**2 for size in SENTENCES)
+    assert heads.loc["sentence", "diagonal_share"] == pytest.approx(INNER / inside)
+    # 24 random dimensions: the square of an off-diagonal entry is 24, of a diagonal one 24 * 26.
+    assert heads.loc["noise", "diagonal_share"] == pytest.approx(26 / (26 + INNER - 1), rel=0.1)
+
+
 def test_attention_shares_are_those_that_were_planted(heads):
     n = INNER + 2
     assert heads.loc["noise", "separator_attention"] == pytest.approx(4 / n)
     assert heads.loc["noise", "special_attention"] == pytest.approx(2 / n)
+    assert heads.loc["noise", "special_separator_attention"] == pytest.approx(1 / n)
+    assert heads.loc["noise", "start_attention"] == pytest.approx(1 / n)
     assert heads.loc["noise", "first_attention"] == pytest.approx(1 / n)
     assert heads.loc["sentence", "separator_attention"] == pytest.approx(1)
     assert heads.loc["sentence", "special_attention"] == pytest.approx(0)
@@ -121,20 +153,21 @@ def test_lemmas_are_absent_and_not_zero(heads):
 def test_roles_come_out_as_planted(heads):
     # The sentence head's attention was planted on stops; as a role of its own that is another head.
     heads = heads.assign(separator_attention=[0.07, 0.07, 0.07, 0.07, 0.07])
-    roles = assign_roles(heads, None)["role"].tolist()
+    roles = assign_roles(heads)["role"].tolist()
     assert roles == ["repetition", "sentence-block", "local", "common-token", "broad"]
 
 
-def test_a_head_with_two_traits_is_mixed_and_says_both(heads):
-    table = assign_roles(heads.loc[["sentence"]], None)
-    assert table["role"].tolist() == ["mixed"]
+def test_a_head_with_two_traits_is_named_after_the_stronger_and_lists_the_other(heads):
+    # Both are planted at their maximum, so the attention is weakened: (0.6 - 0.25) / 0.75 < 1.
+    table = assign_roles(heads.loc[["sentence"]].assign(separator_attention=0.6))
+    assert table[["role", "others"]].to_numpy().tolist() == [["sentence-block", "separator"]]
     assert "sentence-block" in table["evidence"][0]
-    assert "separator" in table["evidence"][0]
+    assert "separator 0.60 (bar 0.25)" in table["evidence"][0]
 
 
 def test_a_trait_that_the_untrained_model_has_too_names_no_head(heads):
     heads = heads.assign(separator_attention=0.07)
     untrained = heads.loc[["repetition"]]
-    roles = assign_roles(heads, untrained).set_index(heads.index)["role"]
+    roles = assign_roles(heads, [untrained]).set_index(heads.index)["role"]
     assert roles["repetition"] != "repetition"
     assert roles["sentence"] == "sentence-block"

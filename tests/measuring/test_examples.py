@@ -10,12 +10,14 @@ from headscope.errors import RunError
 from headscope.measuring.examples import MAX_PAIRS, measure_examples
 from headscope.runs.examples import read_examples
 from headscope.runs.folder import RunFolder
+from headscope.runs.manifest import Manifest
 from headscope.settings import PairRule
+from tools.keep_run import KEPT
 
 
 def test_examples_are_the_pairs_that_were_counted_the_most_similar_first(demo_run):
     rows = demo_run.rows().to_table().to_pandas().set_index(["text", "layer", "head"])
-    examples = read_examples(demo_run.folder)
+    examples = read_examples(demo_run.folder, demo_run.manifest)
     assert sorted(examples["text"].unique()) == [0, 4, 7, 11]
     for (text, layer, head), pairs in examples.groupby(["text", "layer", "head"]):
         counted = rows.loc[(text, layer, head)]
@@ -30,13 +32,15 @@ def test_long_lists_keep_their_most_similar_pairs(demo_model, demo_run, tmp_path
     settings = replace(demo_run.manifest.settings, pairs=PairRule("top", 0.1))
     run = RunFolder(tmp_path, replace(demo_run.manifest, settings=settings))
     measure_examples(run, demo_model, demo_model.sites_of([1, 4]))
-    examples = read_examples(tmp_path)
+    examples = read_examples(tmp_path, run.manifest)
     assert sorted(examples["layer"].unique()) == [1, 4]
     assert (examples.groupby(["text", "layer", "head"]).size() == MAX_PAIRS).all()
 
 
 def test_a_run_without_examples_has_an_empty_table(tmp_path):
-    assert list(read_examples(tmp_path)) == ["text", "stack", "layer", "head", "i", "j", "score"]
+    manifest = Manifest.read(KEPT / "schema-2")
+    names = ["text", "stack", "layer", "head", "i", "j", "score"]
+    assert list(read_examples(tmp_path, manifest)) == names
     (tmp_path / "examples.parquet").write_bytes(b"no table")
     with pytest.raises(RunError, match=r"examples\.parquet"):
-        read_examples(tmp_path)
+        read_examples(tmp_path, manifest)

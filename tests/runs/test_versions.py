@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import headscope as hs
-from headscope.errors import RunError
+from headscope.errors import MergeError, RunError
+from headscope.runs.corpus_summary import sample_sentence
 from headscope.runs.manifest import READABLE, SCHEMA
 from tests.compare.tiny_bert import TEXTS, loaded, tiny_bert
 from tools.keep_run import KEPT
@@ -32,6 +33,17 @@ def test_a_run_of_an_older_version_opens(version):
     assert run.findings.window_table("encoder", ["pairs"]).windows == run.manifest.corpus.windows
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_runs_from_before_sampling_was_recorded_have_documents_by_their_ids(version):
+    run = hs.open_run(KEPT / f"schema-{version}")
+    record = run.manifest.corpus
+    assert record.sample is record.duplicates is record.documents_sampled is None
+    assert not run.manifest.settings.keep_duplicates
+    ids = run.windows().to_table(columns=["document"])["document"].to_pylist()
+    assert run.findings.window_table("encoder", ["pairs"]).documents == len(set(ids))
+    assert sample_sentence(record) == f"{len(ids)} windows of {record.documents} documents"
+
+
 def test_runs_of_two_versions_can_be_merged(tmp_path):
     """Parts of one run: the second half of its shards was made by a newer headscope."""
     for name, schema, missing in (("old", 1, "00001"), ("new", 2, "00000")):
@@ -41,8 +53,35 @@ def test_runs_of_two_versions_can_be_merged(tmp_path):
         (tmp_path / name / "shards" / f"{missing}.json").unlink()
     folders = [tmp_path / "old", tmp_path / "new"]
     merged = hs.merge(folders, tmp_path / "merged", report=False)
-    assert merged.manifest.schema == SCHEMA
+    assert merged.manifest.schema == 2
     assert merged.rows().to_table().equals(hs.open_run(KEPT / "schema-1").rows().to_table())
+
+
+def test_runs_with_other_columns_are_not_merged(tmp_path):
+    """Sums of a column over some of the windows would be divided by the number of all."""
+    for name, schema in (("old", 2), ("new", 3)):
+        shutil.copytree(KEPT / "schema-2", tmp_path / name)
+        path = tmp_path / name / "manifest.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"schema": schema}))
+    with pytest.raises(MergeError, match="differ in run format: version 2 / 3"):
+        hs.merge([tmp_path / "old", tmp_path / "new"], tmp_path / "merged", report=False)
+
+
+@pytest.mark.parametrize("version", READABLE)
+def test_pages_of_an_older_run_are_written_without_what_it_did_not_measure(version, tmp_path):
+    run = hs.open_run(KEPT / f"schema-{version}")
+    page = run.report(tmp_path / "report.html").path.read_text()
+    assert "attention on . ! ?" in page
+    titles = [panel.get_title() for panel in run.figure("separators").axes]
+    measured = ["special_separator_attention", "start_attention", "common_token", "diagonal_share"]
+    if version < 3:
+        assert not set(measured) & set(run.heads)
+        assert titles == ["on . ! ?", "on special tokens", "on the first token"]
+    else:
+        assert run.heads[measured].notna().all(axis=None)
+        assert titles[:3] == ["on . ! ?", "on [SEP], </s>", "on [CLS], <s>, BOS"]
+    assert run.stability(subset=6, splits=4).reliability["splits"].max() > 0
+    assert {verdict.status for verdict in run.claims()} == {"cannot answer"}
 
 
 def test_going_on_with_a_run_of_an_older_version_is_refused(tmp_path, monkeypatch):
@@ -52,7 +91,7 @@ def test_going_on_with_a_run_of_an_older_version_is_refused(tmp_path, monkeypatc
     (tmp_path / "texts").mkdir()
     for number, text in enumerate(TEXTS):
         (tmp_path / "texts" / f"{number}.txt").write_text(text)
-    with pytest.raises(RunError, match=r"schema: 1 / 2.*choose another --out"):
+    with pytest.raises(RunError, match=rf"schema: 1 / {SCHEMA}.*choose another --out"):
         hs.analyze(
             loaded(tiny_bert()),
             "texts",

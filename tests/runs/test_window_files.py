@@ -25,8 +25,8 @@ WINDOWS = list(iter_windows(DOCUMENTS, TOKENIZER, window_tokens=32, min_tokens=2
 def assert_equal(first, second):
     assert len(first) == len(second)
     for one, other in zip(first, second, strict=True):
-        fields = (one.document, one.label, one.tokens)
-        assert fields == (other.document, other.label, other.tokens)
+        fields = (one.document, one.label, one.tokens, one.document_hash)
+        assert fields == (other.document, other.label, other.tokens, other.document_hash)
         for name in ARRAY_COLUMNS:
             assert getattr(one, name).tolist() == getattr(other, name).tolist()
             assert getattr(one, name).dtype == getattr(other, name).dtype
@@ -42,6 +42,11 @@ def test_a_slice_of_the_table_is_a_slice_of_the_windows():
     assert_equal(windows_from_table(windows_to_table(WINDOWS).slice(1, 3)), WINDOWS[1:4])
     chunked = pa.concat_tables([windows_to_table(WINDOWS[:2]), windows_to_table(WINDOWS[2:])])
     assert_equal(windows_from_table(chunked), WINDOWS)
+
+
+def test_files_of_older_versions_have_no_hashes():
+    older = windows_to_table(WINDOWS).drop_columns(["document_hash"])
+    assert {window.document_hash for window in windows_from_table(older)} == {None}
 
 
 def test_no_windows_make_an_empty_table():

@@ -7,7 +7,7 @@ from headscope.errors import SettingsError
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.text.document import Document, Word
 from headscope.text.kinds import TokenKind, is_separator
-from headscope.text.windows import cut_windows, iter_windows
+from headscope.text.windows import count_windows, cut_windows, iter_windows
 from tests.text import tiny_tokenizers
 
 BERT = HeadscopeTokenizer(tiny_tokenizers.wordpiece(), max_tokens=512)
@@ -102,6 +102,28 @@ def test_a_limit_stops_reading_documents():
     assert read == ["0", "1", "2"]
 
 
+def test_documents_without_a_window_are_not_told_of():
+    told = []
+    documents = [Document("a", "the cat sat"), Document("b", "cat"), Document("c", "the dog")]
+    windows = iter_windows(documents, BERT, min_tokens=2, on_document=told.append)
+    assert [window.document for window in windows] == ["a", "c"]
+    assert [document.id for document in told] == ["a", "c"]
+
+
+@pytest.mark.parametrize("tokenizer", ALL, ids=["wordpiece", "byte level", "llama"])
+@settings(max_examples=60, deadline=None)
+@given(text=texts, window_tokens=st.integers(6, 40), numbers=st.sets(st.integers(0, 9)))
+def test_windows_are_counted_and_chosen_as_they_are_cut(tokenizer, text, window_tokens, numbers):
+    document = Document("d", text)
+    sizes = {"window_tokens": window_tokens, "min_tokens": 3}
+    every = list(cut_windows(document, tokenizer, **sizes))
+    assert count_windows(document, tokenizer, **sizes) == len(every)
+    chosen = list(cut_windows(document, tokenizer, **sizes, only=numbers))
+    expected = [window for number, window in enumerate(every) if number in numbers]
+    assert [w.token_ids.tolist() for w in chosen] == [w.token_ids.tolist() for w in expected]
+    assert [w.starts.tolist() for w in chosen] == [w.starts.tolist() for w in expected]
+
+
 def test_sentences_are_numbered_from_zero_in_each_window():
     windows = cut(TEXT, window_tokens=9)
     for window in windows:
@@ -159,8 +181,30 @@ def test_a_special_token_spelled_out_in_the_text_is_special():
     window = cut("the cat [SEP] the dog")[0]
     inside = window.tokens.index("[SEP]")
     assert window.n_tokens == 7
-    assert window.kinds[inside] == TokenKind.SPECIAL
+    assert window.kinds[inside] == TokenKind.SPECIAL_SEPARATOR
     assert window.starts[inside] == window.word_ids[inside] == -1
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "text", "kinds"),
+    [
+        (BERT, "the cat [SEP] the [PAD] dog", {"[CLS]": [0], "[SEP]": [7, 7], "[PAD]": [0]}),
+        (GPT, "<|end|>the cat<|end|>the dog<|end|>", {"<|end|>": [0, 7, 7]}),
+        (LLAMA, "the cat</s>the dog", {"<s>": [0], "</s>": [7]}),
+    ],
+    ids=["wordpiece", "byte level", "llama"],
+)
+def test_special_tokens_that_separate_texts_are_told_from_those_that_begin_one(
+    tokenizer, text, kinds
+):
+    window = cut(text, tokenizer)[0]
+    found = {}
+    for token, kind, special in zip(window.tokens, window.kinds, window.special, strict=True):
+        assert special == (kind in (0, 7))
+        if special:
+            found.setdefault(token, []).append(int(kind))
+    assert found == kinds
+    assert window.special_separator.sum() == sum(k == 7 for each in kinds.values() for k in each)
 
 
 def test_a_document_without_tokens_has_no_windows():

@@ -81,6 +81,25 @@ def vector_lengths(
     return vectors.square().sum(-1).sqrt()
 
 
+def diagonal_share(
+    vectors: Float[Tensor, "batch head token d_head"], counted: Bool[Tensor, "batch token"]
+) -> Float[Tensor, "batch head"]:
+    """The share of the diagonal in the sum of squares of Z Z', over counted tokens.
+
+    The sum of squares of all entries of Z Z' equals that of Z' Z, which is smaller: C is not
+    needed. 1 / n where all n vectors are equal, 1 where they are orthogonal, NaN where all are 0.
+
+    Args:
+        vectors: Whose dot products are the similarities.
+        counted: The tokens that may form pairs.
+    """
+    inside = vectors * counted.to(vectors.dtype)[:, None, :, None]
+    diagonal = inside.square().sum(-1).double().square().sum(-1)
+    # Window by window, so that no operand has to be copied first.
+    gram = torch.stack([torch.bmm(window.mT, window) for window in inside])
+    return diagonal / gram.double().square().sum((-2, -1))
+
+
 MAX_POSITION_BINS = 128
 """Longer windows are summed in this many equal bins, so that memory does not grow with length."""
 

@@ -9,7 +9,7 @@ from torch import Tensor
 ALIGNED_TOKENS = 24
 """Tokens before and after a sentence boundary in matrices aligned on boundaries."""
 
-KINDS = 7
+KINDS = 8
 """Number of token kinds."""
 
 

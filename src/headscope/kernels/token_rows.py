@@ -33,17 +33,12 @@ def scaled_column_mass(
     scaling: Bool[Tensor, "batch key"],
     viewers: Float[Tensor, "batch key"],
 ) -> Float[Tensor, "batch head key"]:
-    """Column mass per query that can see the token, with the largest of the window at 1.
-
-    Under a causal mask the first token is seen by every query and the last by one: without the
-    division by `viewers` the measure would only show the mask. In many models a special token draws
-    most of the attention, which would leave no other above any threshold; so only `scaling` tokens
-    set the scale, and the others get 0.
+    """Column mass per viewer, with the largest among `scaling` keys at 1; the others get 0.
 
     Args:
         mass: s, what each key received.
         scaling: The keys that set the scale.
-        viewers: Number of queries that can see each key.
+        viewers: What the mass of each key is divided by.
     """
     per_viewer = mass / viewers.clamp_min(1)[:, None]
     per_viewer = per_viewer.masked_fill(~scaling[:, None], 0)
@@ -93,7 +88,7 @@ def defined(name: str, values: Float[Tensor, "batch head"]) -> Rows:
 
 
 def attention_rows(mass: Float[Tensor, "batch head key"], batch: WindowBatch) -> Rows:
-    """The shares of attention on separators, on special tokens and on the first token.
+    """The shares of attention on . ! ?, on special tokens of both kinds and on the first token.
 
     Args:
         mass: What each key received.
@@ -102,10 +97,34 @@ def attention_rows(mass: Float[Tensor, "batch head key"], batch: WindowBatch) ->
     keys = batch.keys
     first = torch.zeros_like(keys.real)
     first[:, 0] = True
+    return attention_rows_of(
+        attention_share(mass, keys.separator & ~keys.special).double(),
+        attention_share(mass, keys.special_separator).double(),
+        attention_share(mass, keys.special & ~keys.special_separator).double(),
+        attention_share(mass, first).double(),
+    )
+
+
+def attention_rows_of(
+    separators: Float[Tensor, "batch head"],
+    special_separators: Float[Tensor, "batch head"],
+    starts: Float[Tensor, "batch head"],
+    first: Float[Tensor, "batch head"],
+) -> Rows:
+    """What `attention_rows` gives, from the shares of attention.
+
+    Args:
+        separators: On . ! ?
+        special_separators: On [SEP], </s>.
+        starts: On all other special tokens.
+        first: On the first token.
+    """
     return {
-        "separator_attention": attention_share(mass, keys.separator & ~keys.special).double(),
-        "special_attention": attention_share(mass, keys.special).double(),
-        "first_attention": attention_share(mass, first).double(),
+        "separator_attention": separators,
+        "special_separator_attention": special_separators,
+        "start_attention": starts,
+        "special_attention": special_separators + starts,
+        "first_attention": first,
     }
 
 
@@ -160,29 +179,52 @@ def all_finite(
 def scaled_mass(
     mass: Float[Tensor, "batch head key"], batch: WindowBatch, causal: bool, settings: Settings
 ) -> Float[Tensor, "batch head key"]:
-    """Column mass scaled to a maximum of 1 over the tokens that may have high attention.
+    """Column mass scaled to a maximum of 1, as `settings.column_mass` says.
+
+    `paper`: the column sums themselves, relative to the largest among all tokens. `counted`: under
+    a causal mask the first token is seen by every query and the last by one, so that column sums
+    would only show the mask: they are divided by the number of viewers. In many models one special
+    token, or the first one, draws most of the attention, which would leave no other above any
+    threshold: those neither set the scale nor get a value.
 
     Args:
         mass: s, what each key received.
         batch: The windows.
         causal: Whether no query sees a later key.
-        settings: Whether special tokens count.
+        settings: How column mass is scaled, and whether special tokens count.
     """
-    seen_by = viewers(batch.queries.real, mass.shape[-1], causal=causal).to(mass.dtype)
+    seen_by = scaling_viewers(batch, causal, settings).to(mass.dtype)
     return scaled_column_mass(mass, scaling_keys(batch, causal, settings), seen_by)
 
 
-def scaling_keys(batch: WindowBatch, causal: bool, settings: Settings) -> Bool[Tensor, "batch key"]:
-    """The tokens that may have high attention.
-
-    Causal models use the first token as a sink, whatever that token is. Like special tokens it is
-    left out here and measured apart, as `first_attention`.
+def scaling_viewers(
+    batch: WindowBatch, causal: bool, settings: Settings
+) -> Float[Tensor, "batch key"]:
+    """What the mass of each key is divided by: the number of its viewers, or 1 as in the paper.
 
     Args:
         batch: The windows.
         causal: Whether no query sees a later key.
-        settings: Whether special tokens count.
+        settings: How column mass is scaled.
     """
+    if settings.column_mass == "paper":
+        return torch.ones_like(batch.keys.real, dtype=torch.float32)
+    return viewers(batch.queries.real, batch.keys.real.shape[1], causal=causal)
+
+
+def scaling_keys(batch: WindowBatch, causal: bool, settings: Settings) -> Bool[Tensor, "batch key"]:
+    """The tokens that set the scale of column mass.
+
+    Causal models use the first token as a sink, whatever that token is. Like special tokens it is
+    left out here and measured apart, as `first_attention`. The paper leaves out nothing.
+
+    Args:
+        batch: The windows.
+        causal: Whether no query sees a later key.
+        settings: How column mass is scaled, and whether special tokens count.
+    """
+    if settings.column_mass == "paper":
+        return batch.keys.real
     scaling = batch.keys.counted(settings.special_tokens).clone()
     if causal and not settings.special_tokens:
         scaling[:, 0] = False

@@ -10,9 +10,15 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from headscope.kernels.common_token import common_rows, common_tokens
 from headscope.kernels.distance_profile import block_contrast, distance_profile, half_distance
 from headscope.kernels.pairs import Pairs, choose_pairs, focal_tokens
-from headscope.kernels.similarity import similarity, sum_around_boundaries, sum_by_position
+from headscope.kernels.similarity import (
+    comparable,
+    similarity,
+    sum_around_boundaries,
+    sum_by_position,
+)
 from headscope.kernels.statistics import KINDS, LayerStatistics, StackStatistics
 from headscope.kernels.token_rows import (
     attention_rows,
@@ -56,12 +62,15 @@ def vectorised_statistics(
     norms: Tensor = torch.linalg.vector_norm(head_output.double(), dim=-1)
 
     rows = _pair_rows(pairs, batch)
-    rows |= _mask_rows(pairs, scaled, batch, settings.attention_threshold)
+    rows |= _mask_rows(pairs, scaled, batch, settings, settings.attention_threshold)
     rows |= _group_rows(pairs, batch)
     focal = focal_tokens(pairs, batch.first)
     rows |= focal_rows(focal.place, rows["pairs"], batch)
+    distinct = rows["pairs"] - rows["repetition_pairs"]
+    rows |= common_rows(common_tokens(pairs, batch), distinct, batch)
     rows |= attention_rows(mass, batch)
     rows |= norm_rows(norms, batch)
+    rows |= defined("diagonal_share", _diagonal_share(matrix, head_output, batch, settings))
     by_distance, profile_rows = _profile(matrix, batch, settings)
     rows |= profile_rows
 
@@ -76,7 +85,6 @@ def vectorised_statistics(
         "element_kinds": _element_kinds(pairs, batch),
         "focal_kinds": count_kinds(rows["focal_kind"]),
         "same_sentence_permuted": _permuted(pairs, batch.permuted_sentences),
-        "repetition_permuted": _permuted(pairs, batch.permuted_tokens),
     } | by_distance
     sweep = {} if settings.minimal else _sweep(matrix, pairs, scaled, batch, settings)
     return LayerStatistics(rows, sums, sweep)
@@ -133,6 +141,20 @@ def _profile(
     return sums, rows | defined("block_contrast", block_contrast(profile, batch))
 
 
+def _diagonal_share(
+    matrix: Float[Tensor, "batch head token token"],
+    head_output: Float[Tensor, "batch head token d_head"],
+    batch: WindowBatch,
+    settings: Settings,
+) -> PerWindowAndHead:
+    """The share of the diagonal, before it is set to zero, in the sum of squares of C."""
+    both = (batch.counted[:, :, None] & batch.counted[:, None, :])[:, None]
+    vectors = comparable(head_output.to(matrix.dtype), settings.similarity, batch.counted)
+    squared_lengths = vectors.square().sum(-1) * batch.counted[:, None]
+    diagonal = squared_lengths.double().square().sum(-1)
+    return diagonal / (diagonal + (matrix.double() * both).square().sum((-2, -1)))
+
+
 def _pair_rows(pairs: Pairs, batch: WindowBatch) -> dict[str, PerWindowAndHead]:
     """The columns that depend on the pair rule, other than those of the attention mask."""
     distance = pairs.distance
@@ -157,10 +179,12 @@ def _mask_rows(
     pairs: Pairs,
     scaled: Float[Tensor, "batch head key"],
     batch: WindowBatch,
+    settings: Settings,
     threshold: float,
 ) -> dict[str, PerWindowAndHead]:
-    """The number of high-attention tokens, and the pairs that touch one."""
-    high: Bool[Tensor, "batch head key"] = scaled >= threshold
+    """The number of high-attention tokens among those that may form pairs; pairs with one."""
+    may_be_high = batch.keys.counted(settings.special_tokens)[:, None]
+    high: Bool[Tensor, "batch head key"] = (scaled >= threshold) & may_be_high
     count = high.sum(-1).double()
     chosen = pairs.count()
     touched = chosen
@@ -221,10 +245,10 @@ def _sweep(
     by_rule = []
     for rule in SWEEP_PAIRS:
         chosen = choose_pairs(matrix, batch.counted, rule)
-        mask = _mask_rows(chosen, scaled, batch, settings.attention_threshold)
+        mask = _mask_rows(chosen, scaled, batch, settings, settings.attention_threshold)
         del mask["high_attention_tokens"]
         by_rule.append(_pair_rows(chosen, batch) | mask)
-    by_threshold = [_mask_rows(pairs, scaled, batch, value) for value in SWEEP_ATTENTION]
+    by_threshold = [_mask_rows(pairs, scaled, batch, settings, at) for at in SWEEP_ATTENTION]
     return {
         f"{axis}/{column}": torch.stack([row[column] for row in rows], dim=-1)
         for axis, rows in (("pair_rule", by_rule), ("attention_threshold", by_threshold))

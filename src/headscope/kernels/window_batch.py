@@ -27,6 +27,8 @@ class TokenLabels:
     """True for tokens, False for padding."""
     special: Bool[Tensor, "batch token"]
     """[CLS], [SEP], <s>, BOS and the like."""
+    special_separator: Bool[Tensor, "batch token"]
+    """Those special tokens that end or separate texts: [SEP], </s>."""
     separator: Bool[Tensor, "batch token"]
     """Tokens that end a sentence: . ! ? and their full-width forms."""
     token_ids: Int[Tensor, "batch token"]
@@ -92,8 +94,6 @@ class WindowBatch:
     """For each token the place of the first occurrence of the same token in its window."""
     permuted_sentences: Int[Tensor, "batch token permutation"]
     """Sentence ids with the sentences in random order, their lengths kept; -1 for other tokens."""
-    permuted_tokens: Int[Tensor, "batch token permutation"]
-    """Token identities permuted within classes of similar frequency; -1 for other tokens."""
 
     @property
     def cross(self) -> bool:

@@ -7,6 +7,10 @@ to the kernels that fill them.
 
 from headscope.measures.block_contrast import BLOCK_CONTRAST
 from headscope.measures.columns import TEXTS
+from headscope.measures.common_token import COMMON_TOKEN
+from headscope.measures.common_token_context import COMMON_TOKEN_CONTEXT
+from headscope.measures.common_token_rank import COMMON_TOKEN_RANK
+from headscope.measures.diagonal_share import DIAGONAL_SHARE
 from headscope.measures.first_attention import FIRST_ATTENTION
 from headscope.measures.focal_concentration import FOCAL_CONCENTRATION
 from headscope.measures.focal_exclusiveness import FOCAL_EXCLUSIVENESS
@@ -22,6 +26,8 @@ from headscope.measures.same_sentence import SAME_SENTENCE
 from headscope.measures.separator_attention import SEPARATOR_ATTENTION
 from headscope.measures.separator_norm import SEPARATOR_NORM
 from headscope.measures.special_attention import SPECIAL_ATTENTION
+from headscope.measures.special_separator_attention import SPECIAL_SEPARATOR_ATTENTION
+from headscope.measures.start_attention import START_ATTENTION
 from headscope.measures.word_repetition import WORD_REPETITION
 from headscope.system.registry import Registry
 
@@ -37,11 +43,17 @@ MEASURES: Registry[Measure] = Registry(
         LEMMA_REPETITION,
         FOCAL_CONCENTRATION,
         FOCAL_EXCLUSIVENESS,
+        COMMON_TOKEN,
+        COMMON_TOKEN_CONTEXT,
+        COMMON_TOKEN_RANK,
         SEPARATOR_ATTENTION,
+        SPECIAL_SEPARATOR_ATTENTION,
+        START_ATTENTION,
         SPECIAL_ATTENTION,
         FIRST_ATTENTION,
         NORM,
         SEPARATOR_NORM,
+        DIAGONAL_SHARE,
         HIGH_ATTENTION_TOKENS,
         MASK_AGREEMENT,
     ],

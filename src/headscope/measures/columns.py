@@ -66,13 +66,46 @@ COLUMNS: Registry[Column] = Registry(
         ),
         Column("mask_pairs", _COUNT, "pairs with a high-attention token"),
         Column("mask_expected", _EXPECTED, "expected from the number of such tokens"),
+        Column("distinct_pairs", _COUNT, "pairs of two different tokens of the vocabulary"),
+        Column(
+            "common_token",
+            pa.int32(),
+            "id of the token that is in most of those pairs; -1 without",
+            summed=False,
+        ),
+        Column("common_texts", _COUNT, "1 where there is a common token"),
+        Column(
+            "common_rank",
+            _COUNT,
+            "its rank by frequency in the window: 1 if none occurs more often",
+        ),
+        Column("common_pairs", _COUNT, "pairs of the common token with another one"),
+        Column("common_expected", _EXPECTED, "expected from its frequency"),
+        Column(
+            "common_context_pairs",
+            _COUNT,
+            "those whose other element is within 5 tokens of an occurrence of the common token",
+        ),
+        Column("common_context_expected", _EXPECTED, "expected from the share of tokens that are"),
         Column("separator_attention", _SHARE, "share of attention on . ! ?"),
-        Column("special_attention", _SHARE, "share of attention on special tokens"),
+        Column(
+            "special_separator_attention",
+            _SHARE,
+            "share of attention on [SEP], </s>, except where one is the first token",
+        ),
+        Column("start_attention", _SHARE, "share of attention on all other special tokens"),
+        Column("special_attention", _SHARE, "share of attention on special tokens: their sum"),
         Column("first_attention", _SHARE, "share of attention on the first token"),
         Column("norm", _SHARE, "mean length of the head's vectors"),
         Column("norm_texts", _COUNT, "1 where `norm` is defined"),
         Column("separator_norm", _SHARE, "the same at . ! ?, relative to the window's mean"),
         Column("separator_norm_texts", _COUNT, "1 where `separator_norm` is defined"),
+        Column(
+            "diagonal_share",
+            _SHARE,
+            "share of the diagonal in the sum of squares of C, before the diagonal is set to 0",
+        ),
+        Column("diagonal_share_texts", _COUNT, "1 where `diagonal_share` is defined"),
         Column(
             "half_distance",
             _COUNT,
@@ -117,7 +150,7 @@ ARRAYS: Mapping[str, tuple[str, ...]] = {
     "focal_kinds": ("layer", "head", "kind"),
     "token_kinds": ("kind",),
     "same_sentence_permuted": ("layer", "head", "permutation"),
-    "repetition_permuted": ("layer", "head", "permutation"),
+    "repetition_permuted": ("layer", "head", "permutation"),  # in runs before version 3
     "distinct_focal_tokens": ("layer", "distinct"),
 }
 """The summed arrays and their dimensions; those of a sweep are layer, head and the threshold."""

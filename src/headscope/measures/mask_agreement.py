@@ -11,8 +11,9 @@ MASK_AGREEMENT = Measure(
     expected="mask_expected",
     in_sweep=True,
     definition=(
-        "Share of the high-similarity pairs with at least one high-attention token. Expected: the "
-        "share among all pairs of the same window."
+        "Share of the high-similarity pairs with at least one high-attention token (see "
+        "high_attention_tokens for how attention is scaled). Expected: the share among all pairs "
+        "of the same window."
     ),
     misleads=(
         "With many high-attention tokens nearly every pair has one: look at the difference from "

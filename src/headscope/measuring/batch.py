@@ -7,7 +7,7 @@ until it does; a window that does not fit by itself is left out.
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from headscope.kernels.similarity import count_around_boundaries, count_by_position
 from headscope.kernels.statistics import KINDS, StackMeasurement
-from headscope.kernels.token_rows import all_finite
+from headscope.kernels.token_rows import all_finite, column_mass
 from headscope.kernels.vectorised import VectorisedMeasurement
 from headscope.kernels.window_batch import SENTENCE, TokenLabels, WindowBatch
+from headscope.measuring.choices import ChoiceCollector
 from headscope.measuring.labels import label_tokens, shifted_right, window_batch
 from headscope.measuring.shard_builder import ShardBuilder
 from headscope.models.loaded import LoadedModel
-from headscope.models.site import AttentionSite, MassCapture
+from headscope.models.site import AttentionSite, LayerCapture, MassCapture
 from headscope.runs.left_out import LeftOut, LeftOutKind
 from headscope.settings import Settings
 from headscope.system.memory import Buffers
@@ -93,6 +94,9 @@ class BatchMeasurement:
     settings: Settings
     sites: Sequence[AttentionSite]
     builder: ShardBuilder
+    choices: ChoiceCollector | None = None
+    """Also gets what each layer shows under every analysis choice; the model then keeps whole
+    attention maps."""
     _buffers: defaultdict[str, Buffers] = field(default_factory=lambda: defaultdict(Buffers))
     """By stack, reused from batch to batch."""
 
@@ -165,8 +169,32 @@ class BatchMeasurement:
                 measurements[site.stack].add(capture.head_output, capture.mass, causal=site.causal)
 
         with timed("running the model"):
-            self.model.forward_mass(labels.token_ids, labels.real, on_layer, sites=self.sites)
+            if self.choices is None:
+                self.model.forward_mass(labels.token_ids, labels.real, on_layer, sites=self.sites)
+            else:
+                on_map = self._under_every_choice(self.choices, readings, places, on_layer)
+                self.model.forward(labels.token_ids, labels.real, on_map, sites=self.sites)
         return attempt
+
+    def _under_every_choice(
+        self,
+        choices: ChoiceCollector,
+        readings: Mapping[str, WindowBatch],
+        places: Sequence[int],
+        on_layer: Callable[[MassCapture], None],
+    ) -> Callable[[LayerCapture], None]:
+        """What hands a layer to `on_layer`, and then to the collector."""
+        readers = {stack: choices.reader(reading) for stack, reading in readings.items()}
+
+        def on_map(capture: LayerCapture) -> None:
+            reader = readers[capture.site.stack]
+            mass = column_mass(capture.attention, reader.batch.queries.real)
+            on_layer(MassCapture(capture.site, capture.head_output, mass))
+            if all_finite(capture.head_output, reader.batch).all():
+                with timed("measuring every choice"):
+                    choices.add(capture, mass, reader, places)
+
+        return on_map
 
     def _keep(self, attempt: _Attempt, places: Sequence[int]) -> None:
         for stack, reading in attempt.readings.items():

@@ -45,6 +45,10 @@ def describe_run(
             ),
             residuals=model.check.residuals,
             flags=model.check.flags,
+            stack_layers={
+                stack: max(site.layer for site in model.sites if site.stack == stack)
+                for stack in model.stacks
+            },
         ),
         corpus=corpus,
         settings=settings,

@@ -9,6 +9,7 @@ from headscope.kernels.pairs import choose_pairs
 from headscope.kernels.similarity import similarity
 from headscope.measuring.batch import stack_reading
 from headscope.measuring.labels import label_tokens
+from headscope.measuring.shard import refuse_unknown_tokens
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite, MassCapture
 from headscope.runs.examples import SCHEMA, has_examples, write_examples
@@ -40,6 +41,7 @@ def measure_examples(run: RunFolder, model: LoadedModel, sites: Sequence[Attenti
         return
     places = measured[np.unique(np.linspace(0, len(measured) - 1, EXAMPLES).round().astype(int))]
     windows = run.read_windows_at(places)
+    refuse_unknown_tokens(run, model, windows)
     tables = [
         _pairs_of(model, window, int(place), run.manifest.settings, sites)
         for place, window in zip(places, windows, strict=True)

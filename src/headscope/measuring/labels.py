@@ -49,6 +49,7 @@ def label_tokens(windows: Sequence[Window], device: torch.device | str = "cpu") 
     return TokenLabels(
         real=torch.from_numpy(real).to(device),
         special=padded([window.special for window in windows], 0).bool(),
+        special_separator=padded([window.special_separator for window in windows], 0).bool(),
         separator=padded([window.separator for window in windows], 0).bool(),
         token_ids=padded([window.token_ids for window in windows], 0),
         kinds=padded([window.kinds for window in windows], 0),
@@ -77,6 +78,7 @@ def shifted_right(labels: TokenLabels, start_token_id: int) -> TokenLabels:
     return TokenLabels(
         real=labels.real,
         special=shift(labels.special, True),
+        special_separator=shift(labels.special_separator, False),
         separator=shift(labels.separator, False),
         token_ids=shift(labels.token_ids, start_token_id),
         kinds=shift(labels.kinds, 0),
@@ -101,39 +103,32 @@ def window_batch(
         window_numbers: The number of each window in its run.
     """
     counted = queries.counted(settings.special_tokens)
-    sentences, tokens = _permuted_labels(queries, counted, settings, window_numbers)
     return WindowBatch(
         queries=queries,
         keys=keys,
         counted=counted,
         baseline=pair_baseline(queries, counted),
         first=first_occurrence(queries.token_ids),
-        permuted_sentences=sentences,
-        permuted_tokens=tokens,
+        permuted_sentences=_permuted_sentences(queries, counted, settings, window_numbers),
     )
 
 
-def _permuted_labels(
+def _permuted_sentences(
     labels: TokenLabels,
     counted: Bool[Tensor, "batch token"],
     settings: Settings,
     window_numbers: NDArray[np.int64],
-) -> tuple[Int[Tensor, "batch token permutation"], Int[Tensor, "batch token permutation"]]:
-    """Sentence ids and token identities under each permutation."""
+) -> Int[Tensor, "batch token permutation"]:
+    """Sentence ids under each permutation."""
     permutations = settings.label_permutations
     # The permutations of a token are adjacent in memory, since they are read together.
     sentences = np.empty((*counted.shape, permutations), dtype=np.int32)
-    tokens = np.empty_like(sentences)
-    groups, inside = labels.groups.cpu().numpy(), counted.cpu().numpy()
+    groups, inside = labels.groups[SENTENCE].cpu().numpy(), counted.cpu().numpy()
     for row, number in enumerate(window_numbers if permutations else ()):
         rng = np.random.default_rng([settings.seed, int(number)])
-        ids = np.where(inside[row], groups[:, row], -1)
-        sentences[row] = permute_sentences(ids[SENTENCE], permutations, rng).T
-        tokens[row] = permute_tokens(ids[TOKEN], permutations, rng).T
-    return (
-        torch.from_numpy(sentences).to(counted.device),
-        torch.from_numpy(tokens).to(counted.device),
-    )
+        ids = np.where(inside[row], groups[row], -1)
+        sentences[row] = permute_sentences(ids, permutations, rng).T
+    return torch.from_numpy(sentences).to(counted.device)
 
 
 def permute_sentences(
@@ -156,27 +151,4 @@ def permute_sentences(
         order = rng.permuted(np.tile(np.arange(len(lengths)), (permutations, 1)), axis=1)
         ids = np.repeat(order.ravel(), lengths[order].ravel())
         permuted[:, inside] = ids.reshape(permutations, inside.sum())
-    return permuted
-
-
-def permute_tokens(
-    token_ids: Int[np.ndarray, " token"], permutations: int, rng: np.random.Generator
-) -> Int[np.ndarray, "permutation token"]:
-    """Token identities permuted among the places of tokens of similar frequency.
-
-    Frequency classes double: 1, 2, 3 to 4, 5 to 8, ... occurrences in the window. Each identity
-    keeps its number of occurrences. Tokens with id -1 stay where they are.
-
-    Args:
-        token_ids: Of the tokens of a window.
-        permutations: Number of permutations.
-        rng: Where they come from.
-    """
-    permuted = np.tile(token_ids.astype(np.int64), (permutations, 1))
-    identities, inverse, counts = np.unique(token_ids, return_inverse=True, return_counts=True)
-    frequency_class = np.ceil(np.log2(counts)).astype(np.int64)
-    frequency_class[identities < 0] = -1
-    for chosen in np.unique(frequency_class[frequency_class >= 0]):
-        places = np.flatnonzero(frequency_class[inverse] == chosen)
-        permuted[:, places] = rng.permuted(permuted[:, places], axis=1)
     return permuted

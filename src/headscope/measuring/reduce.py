@@ -35,7 +35,7 @@ def reduce_run(run: RunFolder) -> None:
             f"no window of the run can be measured ({left_out[0]}); try --dtype float32, a "
             "shorter --window, or another model"
         )
-    shards = (run.shards.read(number) for number in range(run.manifest.shards))
+    shards = (run.read_shard(number) for number in range(run.manifest.shards))
     try:
         results = reduce_shards(run.manifest, shards)
     # Checksums were right, but names or shapes are not those of this manifest.
@@ -44,7 +44,8 @@ def reduce_run(run: RunFolder) -> None:
             f"the shards of {run.path} do not fit its manifest: {in_one_line(error)}; "
             "analyse the corpus again with another --out"
         ) from error
-    write_results(run.path, {stack: add_measures(dataset) for stack, dataset in results.items()})
+    measured = {stack: add_measures(dataset) for stack, dataset in results.items()}
+    write_results(run.path, run.manifest, measured, run.within)
 
 
 def reduce_shards(manifest: Manifest, shards: Iterable[Shard]) -> dict[str, xr.Dataset]:
@@ -56,8 +57,11 @@ def reduce_shards(manifest: Manifest, shards: Iterable[Shard]) -> dict[str, xr.D
     """
     sums: _Arrays = {}
     for shard in shards:
-        _add(sums, shard.arrays)
-        _add(sums, _column_totals(manifest, shard.rows))
+        of_shard = {**shard.arrays, **_column_totals(manifest, shard.rows)}
+        # A sum that one shard lacks would be over fewer windows than the others.
+        if sums and of_shard and set(sums) != set(of_shard):
+            raise ValueError(f"{min(set(sums) ^ set(of_shard))[:60]!r} is not in every shard")
+        _add(sums, of_shard)
     return {stack: _dataset(manifest, stack, sums) for stack in manifest.stacks}
 
 
@@ -135,7 +139,8 @@ def _dataset(manifest: Manifest, stack: str, sums: _Arrays) -> xr.Dataset:
             variables[f"{column}_by_{axis}"] = (("layer", "head", axis), values)
         else:
             variables[name] = (ARRAYS[name], _whole(name, values))
-    half = variables["aligned_count"][1].shape[0] // 2
+    # Runs of untrained models have no matrices.
+    half = variables["aligned_count"][1].shape[0] // 2 if "aligned_count" in variables else 0
     return xr.Dataset(
         variables,
         coords={

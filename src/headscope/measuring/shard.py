@@ -10,7 +10,9 @@ from contextlib import nullcontext
 
 import torch
 
+from headscope.errors import RunError
 from headscope.measuring.batch import BatchMeasurement, batches
+from headscope.measuring.choices import ChoiceCollector
 from headscope.measuring.shard_builder import ShardBuilder
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
@@ -67,7 +69,8 @@ def missing_shards(run: RunFolder, progress: Progress) -> list[int]:
     missing = [number for number in range(run.manifest.shards) if not run.shards.is_whole(number)]
     for number in filter(run.shards.is_written, missing):
         progress.say(
-            f"shard {number} of {run.path} is damaged and will be measured again",
+            f"shard {number} of {run.path} is damaged or of another run, and will be measured "
+            "again",
             kind="damaged shard",
         )
     return missing
@@ -116,9 +119,11 @@ def _write_measured(
     on_windows: Callable[[int], None],
 ) -> tuple[LeftOut, ...]:
     corpus = run.manifest.corpus
+    windows = run.read_windows(number, MEASURED_COLUMNS)
+    refuse_unknown_tokens(run, model, windows)
     shard = measure_windows(
         model,
-        run.read_windows(number, MEASURED_COLUMNS),
+        windows,
         run.manifest.settings,
         sites=sites,
         first_window=sum(corpus.shard_texts[:number]),
@@ -127,6 +132,25 @@ def _write_measured(
     with timed("writing shards"):
         run.shards.write(number, shard)
     return shard.left_out
+
+
+def refuse_unknown_tokens(run: RunFolder, model: LoadedModel, windows: Sequence[Window]) -> None:
+    """Refuse windows of tokens that the model does not have: they are not of this model.
+
+    Args:
+        run: That they are read from.
+        model: What is about to read them.
+        windows: The windows.
+    """
+    embeddings = model.model.get_input_embeddings()
+    if not isinstance(embeddings, torch.nn.Embedding) or not windows:
+        return
+    largest = max(int(window.token_ids.max()) for window in windows)
+    if largest >= embeddings.num_embeddings:
+        raise RunError(
+            f"the windows of {run.path} have a token {largest}, but {model.name} knows "
+            f"{embeddings.num_embeddings}; analyse the corpus again with another --out"
+        )
 
 
 def say_left_out(left_out: Sequence[LeftOut], progress: Progress) -> None:
@@ -152,6 +176,7 @@ def measure_windows(
     sites: Sequence[AttentionSite],
     first_window: int = 0,
     on_windows: Callable[[int], None] = lambda windows: None,
+    choices: ChoiceCollector | None = None,
 ) -> Shard:
     """The rows and summed arrays of some windows, at the sites asked for.
 
@@ -164,6 +189,7 @@ def measure_windows(
         sites: Which attention layers are measured.
         first_window: The number of the first window in its run.
         on_windows: Called with the number of windows of each batch that is done.
+        choices: Also gets what each layer shows under every analysis choice.
     """
     threads = torch.get_num_threads() if model.device.type == "cpu" else 1
     groups = batches(windows, max_tokens=settings.batch_tokens, workers=threads)
@@ -179,7 +205,7 @@ def measure_windows(
 
     def measure(share: Iterable[list[int]]) -> ShardBuilder:
         builder = whole.partner()
-        measurement = BatchMeasurement(model, windows, settings, sites, builder)
+        measurement = BatchMeasurement(model, windows, settings, sites, builder, choices)
         for places in share:
             measurement.measure(places)
             on_windows(len(places))

@@ -28,9 +28,14 @@ class LeftOut:
     def from_json(cls, values: Mapping[str, Any]) -> "LeftOut":
         """What a receipt says of a window; ValueError or KeyError where it makes no sense."""
         number, kind = values["text"], values["kind"]
-        if not isinstance(number, int) or number < 0 or kind not in get_args(LeftOutKind):
-            raise ValueError(f"{number!r} ({kind!r}) is not a window that was left out")
-        return cls(number, str(values["document"]), kind, str(values["reason"]))
+        document, reason = values["document"], values["reason"]
+        if type(number) is not int or number < 0 or kind not in get_args(LeftOutKind):
+            raise ValueError(
+                f"{str(number)[:20]} ({str(kind)[:20]!r}) is not a window that was left out"
+            )
+        if not (isinstance(document, str) and isinstance(reason, str)):
+            raise ValueError(f"window {number} has no document, or no reason")
+        return cls(number, document, kind, reason)
 
 
 def count_kinds(left_out: Iterable[LeftOut]) -> str:

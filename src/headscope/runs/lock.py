@@ -9,19 +9,29 @@ from pathlib import Path
 from typing import IO
 
 from headscope.errors import RunError, StorageError
+from headscope.runs.own_files import refuse_links_inside, remove_remains
+from headscope.system.untrusted import open_untrusted
+
+LOCK = ".lock"
+"""The file whose lock the writer of a run folder holds."""
 
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
     """Hold the run folder for writing. The lock ends with the process, however that ends.
 
-    Half-written files of writers that died are removed.
+    A folder with links in it is refused before anything is written. Half-written files of writers
+    that died are removed.
+
+    Args:
+        folder: The run folder, which is made if need be.
     """
+    refuse_links_inside(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # O_NOFOLLOW: a folder from elsewhere may have a link in its place.
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        file = os.fdopen(os.open(folder / ".lock", flags, 0o644), "r+")
+        file = os.fdopen(os.open(folder / LOCK, flags, 0o644), "r+")
     except OSError as error:
         raise StorageError(
             f"cannot write in {folder}: {error.strerror}; choose another folder with --out"
@@ -38,15 +48,18 @@ def only_writer(folder: Path) -> Iterator[None]:
                 f"cannot lock {folder}: {error.strerror}; choose a folder on a file system with "
                 "locks with --out"
             ) from error
-        for remains in folder.rglob(".*.part"):
-            remains.unlink(missing_ok=True)
+        remove_remains(folder)
         yield
 
 
 def is_being_written(folder: Path) -> bool:
-    """Whether a process on this machine holds the run folder for writing at this moment."""
+    """Whether a process on this machine holds the run folder for writing at this moment.
+
+    Args:
+        folder: The run folder. A lock that is a link, a pipe or a folder is refused.
+    """
     try:
-        with (folder / ".lock").open() as file:
+        with open_untrusted(folder / LOCK, within=folder) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -1,5 +1,6 @@
 """How far a run has come, by its log, which anyone can read while the run goes on."""
 
+import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.system.journal import LOG_NAME
+from headscope.system.untrusted import open_untrusted
 
 MOST_CHARACTERS = 1 << 20
 """The longest line that is read: a longer one is not ours."""
@@ -92,9 +94,11 @@ def _rate(points: list[tuple[float, int]]) -> float | None:
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     """The whole lines of a log; the last one may be half-written at this moment."""
-    if not path.is_file():
+    try:
+        opened = open_untrusted(path, within=path.parent)
+    except OSError:
         return
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with io.TextIOWrapper(opened, encoding="utf-8", errors="replace") as file:
         while text := file.readline(MOST_CHARACTERS):
             try:
                 line = json.loads(text)

@@ -4,6 +4,7 @@ It is written before the first shard and never changed. Some of its fields chang
 be equal for a run to be resumed or merged; the others are for readers.
 """
 
+import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import RunError, SettingsError, in_one_line
-from headscope.runs.files import read_json, write_whole
+from headscope.runs.files import is_there, read_json, write_whole
 from headscope.runs.records import (
+    SHA256,
     CorpusRecord,
     ModelRecord,
     SiteRecord,
@@ -24,9 +26,9 @@ from headscope.settings import Settings
 
 __all__ = ["SCHEMA", "CorpusRecord", "Manifest", "ModelRecord", "SiteRecord", "differences"]
 
-SCHEMA = 2
+SCHEMA = 3
 """The version of the run format that is written: docs/run-format.md says what changed when."""
-READABLE = (1, 2)
+READABLE = (1, 2, 3)
 """The versions that are read. Older runs can be opened and merged, but not resumed: new shards
 would be of another version than the manifest says."""
 FILE_NAME = "manifest.json"
@@ -52,6 +54,11 @@ class Manifest:
         return len(self.corpus.window_hashes)
 
     @property
+    def columns_version(self) -> int:
+        """The version of the shards' columns: only runs of one such version can be merged."""
+        return max(self.schema, 2)  # version 2 added no columns
+
+    @property
     def stacks(self) -> tuple[str, ...]:
         """The attention stacks of the model, in its own order."""
         return tuple(dict.fromkeys(site.stack for site in self.model.sites))
@@ -61,23 +68,52 @@ class Manifest:
         sites = [site for site in self.model.sites if site.stack == stack]
         return [site.layer for site in sites], max(site.heads for site in sites)
 
+    def layers_of(self, stack: str) -> int:
+        """Number of layers of a stack, measured or not; in older runs, the last one measured."""
+        last = max(self.stack_shape(stack)[0])
+        return (self.model.stack_layers or {}).get(stack, last)
+
     def reads_shifted(self, stack: str) -> bool:
         """Whether a stack reads the window after a start token: decoders of encoder-decoders."""
         return reads_shifted(self.stacks, stack)
 
-    def write(self, folder: Path) -> None:
-        """Put the manifest into a run folder."""
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all that decides the numbers of the run: receipts name it.
+
+        Weights tell the trained model from an untrained one, and untrained ones of different seeds
+        from each other. A new setting changes the digest of every run: raise `SCHEMA` with it.
+        """
+        corpus = self.corpus
+        decisive = {
+            "identity": _identity(self),
+            "corpus": [corpus.hash, corpus.window_hashes, corpus.shard_texts],
+        }
+        return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
+
+    def write(self, folder: Path, *, within: Path | None = None) -> None:
+        """Put the manifest into a run folder.
+
+        Args:
+            folder: The run folder.
+            within: The run folder that this one lies in, if any.
+        """
         values = asdict(self) | {"settings": self.settings.to_json()}
         text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
-        write_whole(folder / FILE_NAME, text.encode())
+        write_whole(folder / FILE_NAME, text.encode(), within=within or folder)
 
     @classmethod
-    def read(cls, folder: Path) -> "Manifest":
-        """The manifest of a run folder."""
+    def read(cls, folder: Path, *, within: Path | None = None) -> "Manifest":
+        """The manifest of a run folder.
+
+        Args:
+            folder: The run folder.
+            within: The run folder that this one lies in, if any.
+        """
         path = folder / FILE_NAME
-        if not path.is_file():
+        if not is_there(path, within=within or folder):
             raise RunError(f"{folder} is not a run: it has no {FILE_NAME}; make one with analyze")
-        values = read_json(path)
+        values = read_json(path, within=within or folder)
         _refuse_unreadable(path, values.get("schema"))
         try:
             return cls._from_json(values)
@@ -91,7 +127,7 @@ class Manifest:
     def _from_json(cls, values: dict[str, Any]) -> "Manifest":
         created, notes = values["created"], values.get("notes", {})
         threads = values["threads"]
-        if not (isinstance(created, str) and isinstance(notes, dict) and isinstance(threads, int)):
+        if not (isinstance(created, str) and isinstance(notes, dict) and type(threads) is int):
             raise ValueError("created, notes or threads: of a wrong type")
         return cls(
             model=model_record(values["model"]),
@@ -127,32 +163,41 @@ def _refuse_unreadable(path: Path, schema: object) -> None:
     )
 
 
-def differences(one: Manifest, other: Manifest, *, corpus: bool) -> list[str]:
+def differences(one: Manifest, other: Manifest, *, corpus: bool, weights: bool = True) -> list[str]:
     """The fields that change numbers and differ, as `field: one / other`.
 
-    With `corpus`, the corpus must be the same, too.
+    Args:
+        one: A manifest.
+        other: Another.
+        corpus: Whether the corpus must be the same.
+        weights: Whether the weights must be the same.
     """
-    return [
-        f"{name}: {ours} / {theirs}"
-        for (name, ours), (_, theirs) in zip(
-            _identity(one, corpus), _identity(other, corpus), strict=True
-        )
-        if ours != theirs
-    ]
-
-
-def _identity(manifest: Manifest, corpus: bool) -> list[tuple[str, Any]]:
-    model = manifest.model
-    fields: list[tuple[str, Any]] = [
-        ("model architecture", model.architecture),
-        ("model weights", model.weights_hash[:12]),
-        ("tokenizer", model.tokenizer_hash[:12]),
-        ("dtype", model.dtype),
-        ("heads", [(site.stack, site.layer, site.heads) for site in model.sites]),
-        *((f"setting {name}", value) for name, value in manifest.settings.to_json().items()),
-        *((f"package {name}", version) for name, version in sorted(manifest.packages.items())),
-    ]
+    ours, theirs = _identity(one), _identity(other)
     if corpus:
-        record = manifest.corpus
-        fields += [("corpus", record.hash[:12]), ("windows", record.windows)]
-    return fields
+        ours |= {"corpus": one.corpus.hash, "windows": one.corpus.windows}
+        theirs |= {"corpus": other.corpus.hash, "windows": other.corpus.windows}
+    return [
+        f"{name}: {_brief(ours.get(name))} / {_brief(theirs.get(name))}"
+        for name in ours | theirs
+        if ours.get(name) != theirs.get(name) and (weights or name != "model weights")
+    ]
+
+
+def _identity(manifest: Manifest) -> dict[str, Any]:
+    """The fields that change numbers, apart from the corpus."""
+    model = manifest.model
+    return {
+        "model architecture": model.architecture,
+        "model weights": model.weights_hash,
+        "tokenizer": model.tokenizer_hash,
+        "dtype": model.dtype,
+        "heads": [(site.stack, site.layer, site.heads) for site in model.sites],
+        **{f"setting {name}": value for name, value in manifest.settings.to_json().items()},
+        **{f"package {name}": number for name, number in sorted(manifest.packages.items())},
+    }
+
+
+def _brief(value: Any) -> str:
+    """A value as it is shown to people: of a digest, the first digits."""
+    text = str(value)
+    return text[:12] if SHA256.fullmatch(text) else text[:200]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from headscope.errors import RunError, in_one_line
 from headscope.runs.files import is_unchanged
@@ -20,6 +21,7 @@ def open_verified(
     required: tuple[str, ...],
     type_of: Callable[[str], pa.DataType | None],
     advice: str,
+    within: Path,
 ) -> "ds.Dataset":
     """The dataset of some files, in order.
 
@@ -28,12 +30,13 @@ def open_verified(
         required: Columns that must be there.
         type_of: The type that a column must have; None for a column that must not be there.
         advice: What to do about a file that is missing or damaged.
+        within: The run folder that they belong to.
     """
     # Here, because importing it imports pandas, which those who measure do not need.
     import pyarrow.dataset as ds
 
     for path, expected in files.items():
-        if not is_unchanged(path, expected):
+        if not is_unchanged(path, expected, within=within):
             raise RunError(f"{path} is missing or damaged; {advice}")
     first = next(iter(files))
     with refuse_unreadable(str(first)):
@@ -42,7 +45,7 @@ def open_verified(
     missing = set(required) - set(found)
     wrong = {name for name, type_ in found.items() if type_ != type_of(name)}
     if missing or wrong:
-        names = ", ".join(map(repr, sorted(missing | wrong)[:5]))
+        names = ", ".join(repr(name[:40]) for name in sorted(missing | wrong)[:5])
         raise RunError(
             f"{first} is not a table of headscope: {names} missing or of a wrong type; {advice}"
         )
@@ -63,3 +66,30 @@ def refuse_unreadable(what: str) -> Iterator[None]:
             f"{what} cannot be read: {in_one_line(error)}; take a whole copy of the run, or "
             "analyse the corpus again"
         ) from error
+
+
+def refuse_wrong_shape(
+    file: pq.ParquetFile, schema: pa.Schema, *, rows: int, values: int | None = None
+) -> None:
+    """ValueError for a file with other columns, rows or more values, before it is unpacked.
+
+    Args:
+        file: Opened; only its footer has been read.
+        schema: The columns that it must have, and no others.
+        rows: The number of rows that it must have.
+        values: Maximum number of values of a column of lists; None for one a row.
+    """
+    names = file.schema_arrow.names
+    if sorted(names) != sorted(schema.names):
+        other = sorted(set(names) ^ set(schema.names)) or sorted(names)
+        raise ValueError(f"its columns are others: {', '.join(repr(n[:40]) for n in other[:5])}")
+    for field in file.schema_arrow:
+        if field.type != schema.field(field.name).type:
+            raise ValueError(f"column {field.name!r} is of another type: {str(field.type)[:40]}")
+    if file.metadata.num_rows != rows:
+        raise ValueError(f"it has {file.metadata.num_rows} rows, not {rows}")
+    for group in range(file.metadata.num_row_groups):
+        chunks = file.metadata.row_group(group)
+        for column in range(chunks.num_columns):
+            if chunks.column(column).num_values > max(rows, values or 0):
+                raise ValueError(f"column {column + 1} claims more values than its rows can hold")

@@ -8,7 +8,11 @@ words.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal, cast, get_args
+
+SampleKind = Literal["all", "random", "first"]
+"""How the windows of a run were taken from its corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,9 @@ class ModelRecord:
     """What the self-check on load found, relative; None where a check does not apply."""
     flags: tuple[str, ...]
     """What the self-check noted about the model, in words."""
+    stack_layers: dict[str, int] | None = None
+    """Number of layers of each stack of the model, measured or not; None in runs of versions 1
+    and 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,17 @@ class CorpusRecord:
     """Windows of each shard."""
     texts_asked: int | None
     """The maximum number of windows that was asked for; None for the whole corpus."""
+    sample: SampleKind | None = None
+    """How the windows were taken. This field and those below are None in runs of versions 1 and 2,
+    which recorded none of them."""
+    windows_available: int | None = None
+    """Windows of the whole corpus; None where not all of it was tokenised."""
+    documents_sampled: int | None = None
+    """Documents that have windows in the run."""
+    duplicates: int | None = None
+    """Documents that were read and are copies of an earlier one."""
+    duplicates_sampled: int | None = None
+    """Documents that have windows in the run and are copies of an earlier one that has."""
 
 
 MOST = 2**53
@@ -71,38 +89,55 @@ MOST = 2**53
 MOST_HEADS = 2**15 - 1
 """Of a layer, and layers of a stack: shards store both in 16 bits."""
 
+_LATER_COUNTS = ("windows_available", "documents_sampled", "duplicates", "duplicates_sampled")
+"""Numbers that a manifest of versions 1 and 2 does not have."""
+
 _STACK = re.compile(r"[a-z][a-z0-9_]{0,31}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def model_record(values: Any) -> ModelRecord:
     """The model of a manifest; ValueError says what is wrong with it."""
-    model = _Object("model", values, ModelRecord)
+    model = _Object("model", values, ModelRecord, later=("stack_layers",))
     sites = tuple(_site(site) for site in model.items("sites"))
     if not sites:
         raise ValueError("model.sites: is empty")
     if len({(site.stack, site.layer) for site in sites}) < len(sites):
         raise ValueError("model.sites: has a layer twice")
+    if any(a.stack == b.stack and a.layer > b.layer for a, b in pairwise(sites)):
+        raise ValueError("model.sites: layers are not in order")
     return ModelRecord(
         name=model.text("name"),
         architecture=model.text("architecture"),
         revision=model.text_or_none("revision"),
-        weights_hash=model.text("weights_hash"),
-        tokenizer_hash=model.text("tokenizer_hash"),
+        weights_hash=model.digest("weights_hash"),
+        # A model of no text has no tokenizer.
+        tokenizer_hash=model.text("tokenizer_hash") and model.digest("tokenizer_hash"),
         dtype=model.text("dtype"),
         device=model.text("device"),
         parameters=model.whole("parameters"),
         sites=sites,
-        residuals=model.mapping("residuals", int | float | None),
+        residuals=model.numbers_or_none("residuals"),
         flags=tuple(_text("model.flags", flag) for flag in model.items("flags")),
+        stack_layers=_stack_layers(model.values["stack_layers"], sites),
     )
+
+
+def _stack_layers(values: Any, sites: tuple[SiteRecord, ...]) -> dict[str, int] | None:
+    if values is None:
+        return None
+    layers = _mapping("model.stack_layers", values, int)
+    for stack in {site.stack for site in sites}:
+        last = max(site.layer for site in sites if site.stack == stack)
+        _whole(f"model.stack_layers.{stack}", layers.get(stack), last, MOST_HEADS)
+    return layers
 
 
 def corpus_record(values: Any) -> CorpusRecord:
     """The corpus of a manifest; ValueError says what is wrong with it."""
-    corpus = _Object("corpus", values, CorpusRecord)
+    corpus = _Object("corpus", values, CorpusRecord, later=("sample", *_LATER_COUNTS))
     hashes = corpus.items("window_hashes")
-    if not all(isinstance(value, str) and _SHA256.fullmatch(value) for value in hashes):
+    if not all(isinstance(value, str) and SHA256.fullmatch(value) for value in hashes):
         raise ValueError("corpus.window_hashes: not all are SHA-256 digests")
     shard_texts = tuple(
         _whole("corpus.shard_texts", windows, 1) for windows in corpus.items("shard_texts")
@@ -110,16 +145,22 @@ def corpus_record(values: Any) -> CorpusRecord:
     windows = corpus.whole("windows", 1)
     if len(shard_texts) != len(hashes) or sum(shard_texts) != windows:
         raise ValueError("corpus: windows, window_hashes and shard_texts do not fit together")
-    asked = corpus.values["texts_asked"]
+    if not corpus.items("sources"):
+        raise ValueError("corpus.sources: is empty")
+    sample = corpus.text_or_none("sample")
+    if sample not in (None, *get_args(SampleKind)):
+        raise ValueError(f"corpus.sample: is none of {', '.join(get_args(SampleKind))}")
     return CorpusRecord(
         sources=tuple(_text("corpus.sources", source) for source in corpus.items("sources")),
         columns=corpus.mapping("columns", str | None),
         documents=corpus.whole("documents"),
-        hash=corpus.text("hash"),
+        hash=corpus.digest("hash"),
         windows=windows,
         window_hashes=tuple(hashes),
         shard_texts=shard_texts,
-        texts_asked=None if asked is None else _whole("corpus.texts_asked", asked, 1),
+        texts_asked=corpus.whole_or_none("texts_asked", 1),
+        sample=cast("SampleKind | None", sample),
+        **{name: corpus.whole_or_none(name) for name in _LATER_COUNTS},
     )
 
 
@@ -140,22 +181,37 @@ def _site(values: Any) -> SiteRecord:
         name=site.text("name"),
         heads=site.whole("heads", 1, MOST_HEADS),
         d_head=site.whole("d_head", 1),
-        causal=bool(site.values["causal"]),
+        causal=site.boolean("causal"),
         tier=site.text("tier"),
     )
 
 
 class _Object:
-    """A JSON object with the fields of a record, neither more nor fewer."""
+    """A JSON object with the fields of a record, neither more nor fewer.
 
-    def __init__(self, name: str, values: Any, record: type) -> None:
+    Fields that came `later` may be absent, and are None then.
+    """
+
+    def __init__(self, name: str, values: Any, record: type, later: tuple[str, ...] = ()) -> None:
         wanted = {field.name for field in fields(record)}
-        if not isinstance(values, dict) or set(values) != wanted:
+        if not isinstance(values, dict) or set(values) | set(later) != wanted:
             raise ValueError(f"{name}: is no object of {', '.join(sorted(wanted))}")
-        self.name, self.values = name, values
+        self.name, self.values = name, dict.fromkeys(later) | values
 
     def text(self, field: str) -> str:
         return _text(f"{self.name}.{field}", self.values[field])
+
+    def digest(self, field: str) -> str:
+        value = self.text(field)
+        if not SHA256.fullmatch(value):
+            raise ValueError(f"{self.name}.{field}: is no SHA-256 digest")
+        return value
+
+    def boolean(self, field: str) -> bool:
+        value = self.values[field]
+        if not isinstance(value, bool):
+            raise ValueError(f"{self.name}.{field}: is neither true nor false")
+        return value
 
     def text_or_none(self, field: str) -> str | None:
         return None if self.values[field] is None else self.text(field)
@@ -163,10 +219,19 @@ class _Object:
     def whole(self, field: str, least: int = 0, most: int = MOST) -> int:
         return _whole(f"{self.name}.{field}", self.values[field], least, most)
 
+    def whole_or_none(self, field: str, least: int = 0) -> int | None:
+        return None if self.values[field] is None else self.whole(field, least)
+
     def items(self, field: str) -> list[Any]:
         values = self.values[field]
         if not isinstance(values, list):
             raise ValueError(f"{self.name}.{field}: is no list")
+        return values
+
+    def numbers_or_none(self, field: str) -> dict[str, float | None]:
+        values = self.mapping(field, int | float | None)
+        if any(isinstance(value, bool) for value in values.values()):
+            raise ValueError(f"{self.name}.{field}: has values of a wrong type")
         return values
 
     def mapping(self, field: str, types: Any) -> dict[str, Any]:

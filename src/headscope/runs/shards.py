@@ -1,8 +1,9 @@
 """Shards: the numbered pieces of a run's result, each written once, whole, with a checksum.
 
 A shard is three files: rows (`00000.parquet`), summed arrays (`00000.safetensors`), and a receipt
-(`00000.json`) with the SHA-256 of both and the windows that were left out. The receipt is written
-last: a shard counts when its receipt is there and its files are those that the receipt names.
+(`00000.json`) with the SHA-256 of both, the run and the number that they belong to, and the windows
+that were left out. The receipt is written last: a shard counts when its receipt is there, is of
+this run and number, and its files are those that the receipt names.
 
 Sums of symmetric matrices are stored as upper triangles in single precision, since summed
 similarity is most of a shard; shards are added up in double precision.
@@ -10,7 +11,7 @@ similarity is most of a shard; shards are added up in double precision.
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from headscope.errors import RunError, in_one_line
-from headscope.runs.files import is_unchanged, read_json, write_whole
+from headscope.runs.files import is_there, is_unchanged, read_json, write_whole
 from headscope.runs.left_out import LeftOut
 
 
@@ -75,6 +76,10 @@ class ShardStore:
     """The shards of a run folder."""
 
     folder: Path
+    run: str | None = None
+    """The digest of the manifest, which receipts must name; None for runs of older versions."""
+    within: Path | None = None
+    """The outermost run folder; the parent of `folder`, if None."""
 
     def write(self, number: int, shard: Shard) -> None:
         """Write a shard; the receipt comes last."""
@@ -86,64 +91,95 @@ class ShardStore:
             {name: np.ascontiguousarray(values) for name, values in shard.arrays.items()}
         )
         receipt = {
-            "parquet": write_whole(self._path(number, "parquet"), buffer.getvalue()),
-            "safetensors": write_whole(self._path(number, "safetensors"), arrays),
+            **({"run": self.run, "shard": number} if self.run else {}),
+            "parquet": self._write(number, "parquet", buffer.getvalue()),
+            "safetensors": self._write(number, "safetensors", arrays),
             "left_out": [asdict(window) for window in shard.left_out],
         }
-        write_whole(self._path(number, "json"), json.dumps(receipt, indent=1).encode())
+        self._write(number, "json", json.dumps(receipt, indent=1).encode())
 
     def is_whole(self, number: int) -> bool:
-        """Whether a shard is there, and undamaged. A damaged one is measured again."""
+        """Whether a shard is there, undamaged, and of this run. If not, it is measured again."""
         try:
-            receipt = read_json(self._path(number, "json"))
+            receipt = self._receipt(number)
             self.left_out(number)
             return all(
-                is_unchanged(self._path(number, ending), str(receipt[ending])) for ending in FILES
+                is_unchanged(self.path(number, ending), receipt[ending], within=self._within)
+                for ending in FILES
             )
-        except (KeyError, RunError):
+        except RunError:
             return False
 
     def is_written(self, number: int) -> bool:
         """Whether a shard has its receipt; its files are not read."""
-        return self._path(number, "json").exists()
+        return is_there(self.path(number, "json"), within=self._within)
 
     def left_out(self, number: int) -> tuple[LeftOut, ...]:
         """The windows of a written shard that could not be measured, by its receipt."""
-        path = self._path(number, "json")
+        path = self.path(number, "json")
         try:
             # Receipts of schema 1 have no such list.
-            left_out = read_json(path).get("left_out", [])
+            left_out = read_json(path, within=self._within).get("left_out", [])
             return tuple(LeftOut.from_json(window) for window in left_out)
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"{path} is damaged: {in_one_line(error)}; {_AGAIN}") from error
 
     def read(self, number: int) -> Shard:
         """A shard, once its checksums are verified."""
+        self._receipt(number)
         if not self.is_whole(number):
             raise RunError(f"shard {number} of {self.folder} is missing or damaged; {_AGAIN}")
         try:
             return Shard(
-                rows=pq.read_table(self._path(number, "parquet")),
+                rows=pq.read_table(self.path(number, "parquet")),
                 # safetensors returns them in any order.
                 arrays=dict(
-                    sorted(safetensors.numpy.load_file(self._path(number, "safetensors")).items())
+                    sorted(safetensors.numpy.load_file(self.path(number, "safetensors")).items())
                 ),
                 left_out=self.left_out(number),
             )
-        # The checksums fit, so it was written like this.
-        except (pa.ArrowException, SafetensorError, OSError, ValueError) as error:
+        # The checksums fit, so it was written like this. Types that numpy lacks are a KeyError or
+        # an AttributeError of safetensors.
+        except (
+            pa.ArrowException,
+            SafetensorError,
+            OSError,
+            ValueError,
+            LookupError,
+            AttributeError,
+            TypeError,
+        ) as error:
             raise RunError(
                 f"shard {number} of {self.folder} cannot be read: {in_one_line(error)}; delete its "
                 "files and run the same analyze command again"
             ) from error
 
-    def row_files(self, shard_texts: Sequence[int]) -> dict[Path, str]:
-        """The Parquet files of the shards that are there and have rows, with their SHA-256."""
-        return {
-            self._path(number, "parquet"): str(read_json(self._path(number, "json")).get("parquet"))
-            for number, windows in enumerate(shard_texts)
-            if self.is_written(number) and len(self.left_out(number)) < windows
-        }
+    def row_file(self, number: int) -> tuple[Path, str]:
+        """The Parquet file of a written shard, with its SHA-256."""
+        return self.path(number, "parquet"), self._receipt(number)["parquet"]
 
-    def _path(self, number: int, suffix: str) -> Path:
-        return self.folder / f"{number:05d}.{suffix}"
+    def path(self, number: int, ending: str) -> Path:
+        """Where a file of a shard is: `parquet`, `safetensors` or, for its receipt, `json`."""
+        return self.folder / f"{number:05d}.{ending}"
+
+    def _receipt(self, number: int) -> dict[str, str]:
+        """The checksums of a shard, once it is shown that they belong to this run and number."""
+        path = self.path(number, "json")
+        if not self.is_written(number):
+            raise RunError(f"shard {number} of {self.folder} is missing; {_AGAIN}")
+        receipt = read_json(path, within=self._within)
+        if self.run and (receipt.get("run"), receipt.get("shard")) != (self.run, number):
+            raise RunError(
+                f"{path} belongs to another run, or to another shard of this one; {_AGAIN}"
+            )
+        digests = {ending: receipt.get(ending) for ending in FILES}
+        if not all(isinstance(digest, str) for digest in digests.values()):
+            raise RunError(f"{path} is damaged: it has no checksums; {_AGAIN}")
+        return {ending: str(digest) for ending, digest in digests.items()}
+
+    @property
+    def _within(self) -> Path:
+        return self.within or self.folder.parent
+
+    def _write(self, number: int, ending: str, content: bytes) -> str:
+        return write_whole(self.path(number, ending), content, within=self._within)

@@ -6,16 +6,21 @@ shows windows without a tokenizer at hand.
 
 import io
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from jaxtyping import Int32
 
-from headscope.errors import RunError
-from headscope.runs.files import is_unchanged, write_whole
+from headscope.errors import RunError, in_one_line
+from headscope.runs.files import read_bytes, refuse_if_gone, write_whole
+from headscope.runs.manifest import Manifest
+from headscope.runs.parquet_files import refuse_wrong_shape
+from headscope.runs.window_check import refuse_wrong_windows
 from headscope.text.windows import Window
 
 ARRAY_COLUMNS = (
@@ -39,8 +44,14 @@ WINDOW_SCHEMA = pa.schema(
         pa.field("label", pa.string()),
         pa.field("tokens", pa.list_(pa.string())),
         *(pa.field(name, pa.list_(pa.int32())) for name in ARRAY_COLUMNS),
+        pa.field("document_hash", pa.string()),
     ]
 )
+
+LATER_COLUMNS = ("document_hash",)
+"""Columns that files of older versions do not have."""
+DOCUMENT_HASHES_SINCE = 3
+"""The first version of the run format that has them."""
 
 
 def window_file(number: int) -> str:
@@ -48,30 +59,92 @@ def window_file(number: int) -> str:
     return f"windows/{number:05d}.parquet"
 
 
-def write_windows(folder: Path, number: int, windows: Sequence[Window]) -> str:
-    """Write the windows of one shard into a run folder; returns the SHA-256 of the file."""
-    buffer = io.BytesIO()
-    pq.write_table(windows_to_table(windows), buffer, compression="zstd")
-    return write_whole(folder / window_file(number), buffer.getvalue())
-
-
-def read_windows(
-    folder: Path, number: int, expected_hash: str, columns: list[str] | None = None
-) -> list[Window]:
-    """The windows of one shard, once their checksum is verified.
+def write_windows(
+    folder: Path, number: int, windows: Sequence[Window], *, within: Path | None = None
+) -> str:
+    """Write the windows of one shard into a run folder; returns the SHA-256 of the file.
 
     Args:
         folder: The run folder.
         number: Number of the shard.
-        expected_hash: The SHA-256 that the manifest has for the file.
+        windows: In order.
+        within: The run folder that this one lies in, if any.
+    """
+    buffer = io.BytesIO()
+    pq.write_table(windows_to_table(windows), buffer, compression="zstd")
+    return write_whole(folder / window_file(number), buffer.getvalue(), within=within or folder)
+
+
+def read_windows(
+    folder: Path,
+    manifest: Manifest,
+    number: int,
+    columns: list[str] | None = None,
+    *,
+    within: Path | None = None,
+) -> list[Window]:
+    """The windows of one shard, once their checksum and all values are verified.
+
+    Args:
+        folder: The run folder.
+        manifest: Of the run.
+        number: Number of the shard.
         columns: Which columns to read; None for all.
+        within: The run folder that this one lies in, if any.
+    """
+    return windows_from_table(
+        read_window_table(folder, manifest, number, columns, within=within or folder)
+    )
+
+
+def read_window_table(
+    folder: Path,
+    manifest: Manifest,
+    number: int,
+    columns: list[str] | None = None,
+    *,
+    within: Path,
+) -> pa.Table:
+    """The windows of one shard as a table, once their checksum and all values are verified.
+
+    Args:
+        folder: The run folder.
+        manifest: Of the run: how many windows the shard has, and how long they are.
+        number: Number of the shard.
+        columns: Which columns to read; None for all.
+        within: The outermost run folder: `folder`, or the one that it lies in.
     """
     path = folder / window_file(number)
-    if not is_unchanged(path, expected_hash):
-        raise RunError(f"{path} is missing or damaged; run the same analyze command again")
-    # On this thread: Arrow's own threads would each hold on to memory afterwards.
-    table = pq.read_table(path, columns=columns, use_threads=False, pre_buffer=False)
-    return windows_from_table(table)
+    corpus, settings = manifest.corpus, manifest.settings
+    expected = corpus.shard_texts[number]
+    try:
+        content = read_bytes(path, within=within)
+        if sha256(content).hexdigest() != corpus.window_hashes[number]:
+            raise RunError(f"{path} is damaged; run the same analyze command again")
+        file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
+        schema = _schema_of(manifest.schema, file.schema_arrow.names)
+        refuse_wrong_shape(file, schema, rows=expected, values=expected * settings.window_tokens)
+        # On this thread: Arrow's own threads would each hold on to memory afterwards.
+        table = file.read(columns=columns or schema.names, use_threads=False)
+        refuse_wrong_windows(table, schema, settings)
+    except OSError as error:
+        refuse_if_gone(within)
+        raise RunError(f"{path} is missing; run the same analyze command again") from error
+    # The checksum fits, so it was written like this.
+    except (pa.ArrowException, ValueError) as error:
+        raise RunError(
+            f"{path} does not hold windows of this run: {in_one_line(error)}; delete it and run "
+            "the same analyze command again"
+        ) from error
+    return table
+
+
+def _schema_of(version: int, found: Sequence[str]) -> pa.Schema:
+    """The columns of windows in a version of the run format, given those that a file has."""
+    if version >= DOCUMENT_HASHES_SINCE:
+        return WINDOW_SCHEMA
+    absent = set(LATER_COLUMNS) - set(found)
+    return pa.schema([field for field in WINDOW_SCHEMA if field.name not in absent])
 
 
 def windows_to_table(windows: Sequence[Window]) -> pa.Table:
@@ -89,27 +162,34 @@ def windows_to_table(windows: Sequence[Window]) -> pa.Table:
         values = [getattr(window, name) for window in windows]
         flat = np.concatenate(values) if values else np.empty(0, dtype=np.int32)
         columns[name] = pa.ListArray.from_arrays(offsets, pa.array(flat, pa.int32()))
+    columns["document_hash"] = pa.array([window.document_hash for window in windows], pa.string())
     return pa.table(columns, schema=WINDOW_SCHEMA)
 
 
 def windows_from_table(table: pa.Table) -> list[Window]:
     """The windows of a table that `windows_to_table` made, exactly as they were.
 
-    If the table has no column `tokens`, neither do the windows.
+    If the table has no column `tokens` or `document_hash`, neither do the windows.
     """
     arrays = {name: _rows(table.column(name)) for name in ARRAY_COLUMNS}
-    has_tokens = "tokens" in table.column_names
+
+    def values(name: str, if_absent: object) -> list[Any]:
+        there = name in table.column_names
+        return table.column(name).to_pylist() if there else [if_absent] * len(table)
+
     return [
         Window(
             document=document,
             label=label,
             tokens=tuple(tokens),
             **{name: next(rows) for name, rows in arrays.items()},
+            document_hash=document_hash,
         )
-        for document, label, tokens in zip(
+        for document, label, tokens, document_hash in zip(
             table.column("document").to_pylist(),
             table.column("label").to_pylist(),
-            table.column("tokens").to_pylist() if has_tokens else [()] * len(table),
+            values("tokens", ()),
+            values("document_hash", None),
             strict=True,
         )
     ]

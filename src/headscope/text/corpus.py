@@ -1,16 +1,22 @@
 """Corpora: files, folders, standard input or hub datasets, as a stream of documents."""
 
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from headscope.errors import CorpusError
+from headscope.errors import CorpusError, shortened
 from headscope.text.demo import read_demo
 from headscope.text.document import Document
 from headscope.text.readers import file_endings, reader_of
 from headscope.text.readers.columns import Columns
 from headscope.text.readers.hub import HUB_PREFIX, parse_hub_source, read_hub
 from headscope.text.readers.plain import read_plain
-from headscope.text.readers.source_file import SourceFile
+from headscope.text.readers.source_file import (
+    STANDARD_INPUT,
+    SourceFile,
+    as_unicode,
+    refuse_damage,
+)
 
 Documents = Callable[[], Iterator[Document]]
 """A source, opened when it is called."""
@@ -24,14 +30,14 @@ def read_corpus(
     A source is one of:
 
     - `"demo"`: the corpus that comes with Python itself (see `headscope.text.demo`);
-    - `"-"`: standard input, one plain text;
+    - `"-"` or `"/dev/stdin"`: standard input, one plain text;
     - a file that ends in one of `headscope.text.readers.file_endings()`, also gzipped (.gz);
     - a folder: all such files in it and below, in the order of their paths; others, and hidden
-      ones, are skipped;
+      ones, are skipped, and a link in place of such a file is refused;
     - `"hf:NAME[/CONFIG][:SPLIT]"`: a hub dataset, streamed (needs the extra `datasets`).
 
-    Documents without text are skipped. A source that is missing is refused at once, a damaged file
-    when reading gets to the damage.
+    Documents without text are skipped. A source that is missing, or that is no regular file (a
+    pipe, a device), is refused at once, a damaged file when reading gets to the damage.
 
     Args:
         sources: In the order in which they are read.
@@ -56,48 +62,53 @@ def _with_text(readers: list[Documents], sources: Sequence[str | Path]) -> Itera
             empty = False
             yield document
     if empty:
-        named = ", ".join(str(source) for source in sources) or "no source given"
-        raise CorpusError(f"the corpus holds no text ({named}); give at least one text")
+        named = as_unicode(", ".join(str(source) for source in sources)) or "no source given"
+        raise CorpusError(f"the corpus holds no text ({shortened(named)}); give at least one text")
 
 
 def _readers(source: str | Path, columns: Columns) -> list[Documents]:
-    """The readers of a source, one per file."""
+    """The readers of a source, one per file. What is no regular file is refused now."""
     if source == "demo":
         return [read_demo]
-    if source == "-":
-        return [lambda: read_plain(SourceFile(None, "stdin"))]
+    if str(source) in STANDARD_INPUT:
+        return [lambda: read_plain(SourceFile.standard_input())]
     if isinstance(source, str) and source.startswith(HUB_PREFIX):
         dataset = parse_hub_source(source)
         return [lambda: read_hub(dataset, columns)]
-    if "\0" in str(source):
-        raise CorpusError(f"no such file or folder: {str(source)!r}; check the path")
     path = Path(source)
-    if path.is_dir():
+    named = shortened(as_unicode(str(source)))
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = getattr(error, "strerror", None) or "not a path"
+        raise CorpusError(f"no such file or folder: {named} ({reason}); check the path") from None
+    if stat.S_ISDIR(mode):
         return [_file_reader(file, columns) for file in _files_below(path)]
-    if not path.exists():
-        raise CorpusError(f"no such file or folder: {path}; check the path")
-    file = SourceFile(path, path.name)
+    file = SourceFile.at(path)
     if reader_of(file.kind) is None:
         raise CorpusError(
-            f"{path} is of no known format; files must end in one of {', '.join(file_endings())} "
+            f"{named} is of no known format; files must end in one of {', '.join(file_endings())} "
             "(each also with .gz)"
         )
+    file.check()
     return [_file_reader(file, columns)]
 
 
 def _files_below(folder: Path) -> list[SourceFile]:
+    """The corpora in a folder; links to folders are not followed."""
     found = []
-    for path in folder.rglob("*"):
-        relative = path.relative_to(folder)
-        if any(part.startswith(".") for part in relative.parts) or not path.is_file():
-            continue
-        file = SourceFile(path, relative.as_posix())
-        if reader_of(file.kind) is not None:
-            found.append(file)
+    with refuse_damage(as_unicode(str(folder))):
+        for path in folder.rglob("*"):
+            if any(part.startswith(".") for part in path.relative_to(folder).parts):
+                continue
+            file = SourceFile.at(path, within=folder)
+            if reader_of(file.kind) is not None and not path.is_dir():
+                file.check()
+                found.append(file)
     if not found:
         raise CorpusError(
-            f"no corpus in the folder {folder}; it needs files that end in one of "
-            f"{', '.join(file_endings())} (each also with .gz)"
+            f"no corpus in the folder {shortened(as_unicode(str(folder)))}; it needs files that "
+            f"end in one of {', '.join(file_endings())} (each also with .gz)"
         )
     return sorted(found, key=lambda file: file.name)
 

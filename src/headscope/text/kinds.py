@@ -19,7 +19,7 @@ class TokenKind(IntEnum):
     """The kind of a token. The numbers are written to disk: never renumber them."""
 
     SPECIAL = 0
-    """Added for the model: [CLS], [SEP], <s>, ..."""
+    """Added for the model: [CLS], <s>, padding, ...; in runs before version 3 also [SEP], </s>."""
     SEPARATOR = 1
     """Ends a sentence: . ! ? and their full-width forms."""
     PUNCTUATION = 2
@@ -32,6 +32,13 @@ class TokenKind(IntEnum):
     """Part of a number."""
     NAME = 6
     """Part of a proper name."""
+    SPECIAL_SEPARATOR = 7
+    """Added for the model to end or separate texts: [SEP], </s>, <|endoftext|>, ... At the start of
+    a window it begins the text, and is of the kind `SPECIAL`."""
+
+
+SPECIAL_KINDS = (TokenKind.SPECIAL, TokenKind.SPECIAL_SEPARATOR)
+"""The kinds of special tokens."""
 
 
 def kind_of_tagged_word(word: str, upos: str | None) -> TokenKind:

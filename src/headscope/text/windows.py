@@ -4,7 +4,7 @@ A window lies in one document. Special tokens are put around it as the model exp
 text, so that the model sees a window as it would see a short text.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol, runtime_checkable
@@ -14,9 +14,11 @@ from jaxtyping import Bool, Int32
 
 from headscope.errors import SettingsError
 from headscope.text.annotations import annotate_tokens
+from headscope.text.copies import document_hash
 from headscope.text.document import Document
 from headscope.text.encoding import Encoding
-from headscope.text.kinds import TokenKind
+from headscope.text.kinds import SPECIAL_KINDS, TokenKind
+from headscope.text.stretches import stretches
 
 
 @runtime_checkable
@@ -34,6 +36,10 @@ class WindowTokenizer(Protocol):
     @property
     def special_names(self) -> dict[int, str]:
         """The names of all special tokens by id ([CLS], <s>, ...), without the unknown token."""
+
+    @property
+    def separator_ids(self) -> frozenset[int]:
+        """The special tokens that end or separate texts ([SEP], </s>), by id."""
 
     @property
     def max_tokens(self) -> int | None:
@@ -72,6 +78,8 @@ class Window:
     """Equal for tokens of words with the same lemma; -1 for special tokens and without lemma."""
     kinds: Int32[np.ndarray, " token"]
     """The `TokenKind` of each token."""
+    document_hash: str | None = None
+    """Equal for copies of a document; None where every copy counts as a document of its own."""
 
     @property
     def n_tokens(self) -> int:
@@ -81,8 +89,14 @@ class Window:
     @property
     def special(self) -> Bool[np.ndarray, " token"]:
         """True at special tokens."""
-        special: Bool[np.ndarray, " token"] = self.kinds == TokenKind.SPECIAL
+        special: Bool[np.ndarray, " token"] = np.isin(self.kinds, SPECIAL_KINDS)
         return special
+
+    @property
+    def special_separator(self) -> Bool[np.ndarray, " token"]:
+        """True at special tokens that end or separate texts ([SEP], </s>)."""
+        separator: Bool[np.ndarray, " token"] = self.kinds == TokenKind.SPECIAL_SEPARATOR
+        return separator
 
     @property
     def separator(self) -> Bool[np.ndarray, " token"]:
@@ -97,11 +111,14 @@ def cut_windows(
     *,
     window_tokens: int = 128,
     min_tokens: int = 16,
+    only: Collection[int] | None = None,
 ) -> Iterator[Window]:
     """The windows of one document, in order, without overlap.
 
     Each has `window_tokens` tokens, including the special tokens around it. The last may be
-    shorter, and is left out if it has fewer than `min_tokens` tokens without them.
+    shorter, and is left out if it has fewer than `min_tokens` tokens without them. Documents of
+    more than a million characters are cut in stretches, each of which has such a last window. With
+    `only`, the windows of those numbers, counted from 0, as cutting the whole document gives them.
     """
     check_window_settings(tokenizer, window_tokens=window_tokens, min_tokens=min_tokens)
     names = tokenizer.special_names
@@ -117,25 +134,56 @@ def cut_windows(
         window[n_prefix : n_prefix + len(body)] = body
         return window
 
-    annotated = annotate_tokens(document, tokenizer.encode(document.text), names)
     body_tokens = window_tokens - n_prefix - n_suffix
-    for first in range(0, len(annotated.token_ids), body_tokens):
-        body = slice(first, first + body_tokens)
-        if len(annotated.token_ids[body]) < min_tokens:
-            return
-        yield Window(
-            document=document.id,
-            label=document.label,
-            tokens=prefix_names + tuple(annotated.surfaces(body)) + suffix_names,
-            token_ids=np.concatenate([prefix_ids, annotated.token_ids[body], suffix_ids]),
-            starts=between(annotated.starts[body], -1),
-            ends=between(annotated.ends[body], -1),
-            sentence_ids=between(_renumbered(annotated.sentence_ids[body]), -1),
-            word_ids=between(_renumbered(annotated.word_ids[body]), -1),
-            form_ids=between(_renumbered(annotated.form_ids[body]), -1),
-            lemma_ids=between(_renumbered(annotated.lemma_ids[body]), -1),
-            kinds=between(annotated.kinds[body], TokenKind.SPECIAL),
-        )
+    shared_hash = document_hash(document.text)
+    number = -1
+    for stretch in stretches(document):
+        encoding = tokenizer.encode(stretch.document.text)
+        # Before annotating, which takes longest: a corpus may hold a million short texts.
+        if len(encoding.token_ids) < min_tokens:
+            continue
+        annotated = annotate_tokens(stretch.document, encoding, names)
+        for first in range(0, len(annotated.token_ids), body_tokens):
+            body = slice(first, first + body_tokens)
+            if len(annotated.token_ids[body]) < min_tokens:
+                break
+            number += 1
+            if only is not None and number not in only:
+                continue
+            token_ids = np.concatenate([prefix_ids, annotated.token_ids[body], suffix_ids])
+            kinds = between(annotated.kinds[body], TokenKind.SPECIAL)
+            yield Window(
+                document=document.id,
+                label=document.label,
+                tokens=prefix_names + tuple(annotated.surfaces(body)) + suffix_names,
+                token_ids=token_ids,
+                starts=between(_shifted(annotated.starts[body], stretch.offset), -1),
+                ends=between(_shifted(annotated.ends[body], stretch.offset), -1),
+                sentence_ids=between(_renumbered(annotated.sentence_ids[body]), -1),
+                word_ids=between(_renumbered(annotated.word_ids[body]), -1),
+                form_ids=between(_renumbered(annotated.form_ids[body]), -1),
+                lemma_ids=between(_renumbered(annotated.lemma_ids[body]), -1),
+                kinds=_with_special_separators(kinds, token_ids, tokenizer.separator_ids),
+                document_hash=shared_hash,
+            )
+
+
+def count_windows(
+    document: Document,
+    tokenizer: WindowTokenizer,
+    *,
+    window_tokens: int = 128,
+    min_tokens: int = 16,
+) -> int:
+    """The number of windows that `cut_windows` gives, which takes tokenising alone."""
+    check_window_settings(tokenizer, window_tokens=window_tokens, min_tokens=min_tokens)
+    body_tokens = window_tokens - len(tokenizer.prefix_ids) - len(tokenizer.suffix_ids)
+    found = 0
+    for stretch in stretches(document):
+        tokens = len(tokenizer.encode(stretch.document.text).token_ids)
+        whole, rest = divmod(tokens, body_tokens)
+        found += whole + (rest >= min_tokens)
+    return found
 
 
 def iter_windows(
@@ -149,8 +197,8 @@ def iter_windows(
 ) -> Iterator[Window]:
     """The windows of many documents, in order, at most `limit` of them.
 
-    `on_document` is called with each document before it is cut; documents after the limit are
-    never read.
+    `on_document` is called with each document that has a window, before its first one; documents
+    after the limit are never read.
     """
     check_window_settings(tokenizer, window_tokens=window_tokens, min_tokens=min_tokens)
     if limit is not None and limit < 1:
@@ -158,11 +206,13 @@ def iter_windows(
 
     def unlimited() -> Iterator[Window]:
         for document in documents:
-            if on_document is not None:
-                on_document(document)
-            yield from cut_windows(
+            windows = cut_windows(
                 document, tokenizer, window_tokens=window_tokens, min_tokens=min_tokens
             )
+            for number, window in enumerate(windows):
+                if number == 0 and on_document is not None:
+                    on_document(document)
+                yield window
 
     return islice(unlimited(), limit)
 
@@ -191,6 +241,30 @@ def check_window_settings(
             f"the shortest window cannot have {min_tokens} tokens: with windows of {window_tokens} "
             f"choose between 2 and {window_tokens - n_special}"
         )
+
+
+def _with_special_separators(
+    kinds: Int32[np.ndarray, " token"],
+    token_ids: Int32[np.ndarray, " token"],
+    separator_ids: frozenset[int],
+) -> Int32[np.ndarray, " token"]:
+    """The kinds with special separators told apart from other special tokens.
+
+    GPT-2 has one token for the beginning and the end of a text: as the first of a window it is no
+    separator.
+    """
+    separates = (kinds == TokenKind.SPECIAL) & np.isin(token_ids, list(separator_ids))
+    separates[:1] = False
+    told: Int32[np.ndarray, " token"] = np.where(
+        separates, np.int32(TokenKind.SPECIAL_SEPARATOR), kinds
+    )
+    return told
+
+
+def _shifted(places: Int32[np.ndarray, " token"], offset: int) -> Int32[np.ndarray, " token"]:
+    """Places in a stretch as places in its document; -1 stays -1."""
+    shifted: Int32[np.ndarray, " token"] = np.where(places < 0, places, places + np.int32(offset))
+    return shifted
 
 
 def _renumbered(ids: Int32[np.ndarray, " token"]) -> Int32[np.ndarray, " token"]:

@@ -9,8 +9,12 @@ compiling starts at once.
 import hashlib
 import os
 import platform
+import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
@@ -75,7 +79,8 @@ def mark_as_compiled(part: Part) -> None:
         part: What is compiled.
     """
     if mark := _mark(part):
-        mark.touch()
+        with suppress(OSError):  # the disk may be full: it is then compiled again
+            mark.touch()
 
 
 def _mark(part: Part) -> Path | None:
@@ -86,17 +91,48 @@ def _mark(part: Part) -> Path | None:
 
 
 def cache_folder() -> Path | None:
-    """Where compiled code is cached; None where the user's cache folder cannot be written.
+    """Where compiled code is cached; None where no folder of this user's own can be written.
 
     numba considers cached code current as long as the function's own file is unchanged, even if a
-    function that it calls has changed. So the folder is named after a hash of all compiled files.
+    function that it calls has changed. So the folder is named after a hash of all compiled files
+    and of the versions that compile them: several versions of headscope share no code.
     """
     files = sorted((Path(__file__).parent / "jit").glob("*.py"))
     sources = b"".join(file.read_bytes() for file in files)
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = home / "headscope" / "compiled" / hashlib.sha256(sources).hexdigest()[:16]
+    versions = f"{version('headscope')} {version('numba')} {version('llvmlite')}"
+    name = hashlib.sha256(versions.encode() + sources).hexdigest()[:16]
+    for home in _cache_homes():
+        folder = home / "compiled" / name
+        if _is_ours(folder):
+            return folder
+    return None
+
+
+def _cache_homes() -> Iterator[Path]:
+    """The user's cache; without one (no home, or one that cannot be written), a temporary one."""
+    if named := os.environ.get("XDG_CACHE_HOME"):
+        yield Path(named) / "headscope"
+        return
+    with suppress(RuntimeError):  # there is no home
+        yield Path.home() / ".cache" / "headscope"
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    yield Path(tempfile.gettempdir()) / f"headscope-{user}"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder is this user's own and can be written; it is made if need be.
+
+    Cached code is run, so it must not come from others, who can write to temporary folders.
+    """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
+        for place in (folder, folder.parent, folder.parent.parent):
+            status = place.lstat()
+            others_write = status.st_mode & stat.S_IWOTH
+            foreign = hasattr(os, "getuid") and status.st_uid != os.getuid()
+            if not stat.S_ISDIR(status.st_mode) or others_write or foreign:
+                return False
     except OSError:
-        return None
-    return folder if os.access(folder, os.W_OK) else None
+        return False
+    return os.access(folder, os.W_OK)

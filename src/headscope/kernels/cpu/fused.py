@@ -34,6 +34,7 @@ from headscope.kernels.cpu.pass_arrays import (
 )
 from headscope.kernels.similarity import (
     comparable,
+    diagonal_share,
     into_bins,
     mean_part_by_position,
     position_bins,
@@ -41,7 +42,7 @@ from headscope.kernels.similarity import (
     sum_products_by_position,
 )
 from headscope.kernels.statistics import LayerStatistics, StackStatistics
-from headscope.kernels.token_rows import count_kinds
+from headscope.kernels.token_rows import count_kinds, defined
 from headscope.kernels.window_batch import WindowBatch
 from headscope.settings import Settings, SimilarityVariant
 from headscope.system.memory import Buffers
@@ -133,6 +134,7 @@ class FusedMeasurement:
         bins, variants = position_bins(settings.window_tokens), len(settings.variants)
         numbers = buffers.numbers("position sums", sum(heads) * variants * bins * bins, dtype)
         self._position_sums = numbers.view(-1, variants, bins, bins).split_with_sizes(list(heads))
+        self._diagonal_shares: list[Tensor] = []
         self._added = 0
 
     def add(
@@ -149,6 +151,7 @@ class FusedMeasurement:
         outputs = with_position_sums(self._outputs[self._added], layer)
         self._measure_tokens(vectors, mass, causal, layer, outputs)
         compared = comparable(vectors, settings.similarity, self._batch.counted)
+        self._diagonal_shares.append(diagonal_share(compared, self._batch.counted))
 
         def sum_without_products(heads: slice) -> Tensor:
             around = sum_products_around_boundaries(compared[:, heads], self._batch)
@@ -172,6 +175,7 @@ class FusedMeasurement:
         tables = HeadTables.of(self._batch, self._outputs)
         by_rule = tables.by_rule()
         rows = tables.rows(by_rule)
+        rows |= defined("diagonal_share", torch.cat(self._diagonal_shares, dim=1))
         sweep: dict[str, Tensor] = {}
         if not self._settings.minimal:
             for axis, columns in (
@@ -223,7 +227,6 @@ class FusedMeasurement:
             "distance_histogram": outputs.distances,
             "element_kinds": outputs.element_kinds,
             "same_sentence_permuted": outputs.permuted_sentences,
-            "repetition_permuted": outputs.permuted_tokens,
         }
         if self._settings.profiles:
             sums["similarity_by_distance"] = outputs.by_distance

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.kernels.common_token import CommonTokens, common_rows
 from headscope.kernels.cpu.jit.layout import (
     DISTANCE_SUM,
     FOCAL_ELEMENTS,
@@ -34,13 +35,14 @@ from headscope.kernels.similarity import position_bins, sentence_starts
 from headscope.kernels.statistics import ALIGNED_TOKENS, KINDS
 from headscope.kernels.token_rows import (
     Rows,
+    attention_rows_of,
     defined,
     exclusiveness,
     focal_rows,
     mask_rows,
     norm_rows_of,
     scaling_keys,
-    viewers,
+    scaling_viewers,
 )
 from headscope.kernels.window_batch import GROUPS, LEMMA, TOKEN, WindowBatch
 from headscope.settings import PairRule, Settings
@@ -70,7 +72,6 @@ def windows_of(batch: WindowBatch, settings: Settings) -> Windows:
         kinds=batch.queries.kinds.numpy(),
         starts=starts,
         permuted_sentences=batch.permuted_sentences.numpy(),
-        permuted_tokens=batch.permuted_tokens.numpy(),
         is_top=np.array([rule.kind == "top" for rule in settings.rules]),
         taken=_numbers_taken(batch.counted, settings.rules),
     )
@@ -83,17 +84,19 @@ def tokens_of(batch: WindowBatch, dtype: torch.dtype, causal: bool, settings: Se
         batch: The windows.
         dtype: Of the column mass.
         causal: Whether no query sees a later key.
-        settings: Whether special tokens count.
+        settings: How column mass is scaled, and whether special tokens count.
     """
     keys = batch.keys
-    seen_by = viewers(batch.queries.real, keys.real.shape[1], causal=causal).to(dtype)
+    seen_by = scaling_viewers(batch, causal, settings).to(dtype)
     return Tokens(
         counted=batch.counted.numpy(),
         separators=(batch.counted & batch.queries.separator).numpy(),
         key_separators=(keys.separator & ~keys.special).numpy(),
-        key_specials=keys.special.numpy(),
+        key_special_separators=keys.special_separator.numpy(),
+        key_starts=(keys.special & ~keys.special_separator).numpy(),
         scaling=scaling_keys(batch, causal, settings).numpy(),
         viewers=seen_by.clamp_min(1).contiguous().numpy(),
+        may_be_high=keys.counted(settings.special_tokens).numpy(),
     )
 
 
@@ -149,11 +152,12 @@ def empty_outputs(windows: Windows, heads: int, dtype: torch.dtype, settings: Se
     window, thresholds = settings.window_tokens, len(settings.attention_thresholds)
     return Outputs(
         lengths=np.zeros((n_windows, heads, 2)),
-        attention=np.zeros((n_windows, heads, 4)),
+        attention=np.zeros((n_windows, heads, 5)),
         high=np.zeros((n_windows, heads, thresholds)),
         rules=np.zeros((n_windows, heads, len(settings.rules), RULE_COLUMNS)),
         groups=np.zeros((n_windows, heads, 2, 2)),
         touched=np.zeros((n_windows, heads, thresholds)),
+        common=np.zeros((n_windows, heads, 3)),
         half_distance=np.full((n_windows, heads), np.nan),
         block_contrast=np.full((n_windows, heads), np.nan),
         own_sums=_array([], dtype).reshape(0, 0, 0),
@@ -164,7 +168,6 @@ def empty_outputs(windows: Windows, heads: int, dtype: torch.dtype, settings: Se
         distances=np.zeros((heads, window)),
         element_kinds=np.zeros((heads, KINDS)),
         permuted_sentences=np.zeros((heads, windows.permuted_sentences.shape[-1]), np.int32),
-        permuted_tokens=np.zeros((heads, windows.permuted_tokens.shape[-1]), np.int32),
     )
 
 
@@ -202,7 +205,8 @@ class HeadTables:
     groups: Float[Tensor, "batch head group 2"]
     touched: Float[Tensor, "batch head threshold"]
     high: Float[Tensor, "batch head threshold"]
-    attention: Float[Tensor, "batch head 4"]
+    attention: Float[Tensor, "batch head 5"]
+    common: Float[Tensor, "batch head 3"]
     lengths: Float[Tensor, "batch head 2"]
     half_distance: Float[Tensor, "batch head"]
     block_contrast: Float[Tensor, "batch head"]
@@ -222,6 +226,7 @@ class HeadTables:
             touched=joined("touched"),
             high=joined("high"),
             attention=joined("attention"),
+            common=joined("common"),
             lengths=joined("lengths"),
             half_distance=joined("half_distance"),
             block_contrast=joined("block_contrast"),
@@ -234,10 +239,9 @@ class HeadTables:
         rows |= self._group_rows()
         own = self.rules[:, :, 0]
         rows |= focal_rows(own[..., FOCAL_PLACE].long(), own[..., PAIRS], self.batch)
-        shares = self.attention[..., :3] / self.attention[..., 3:]
-        rows["separator_attention"] = shares[..., 0]
-        rows["special_attention"] = shares[..., 1]
-        rows["first_attention"] = shares[..., 2]
+        common = CommonTokens(self.common[..., 0].long(), self.common[..., 1], self.common[..., 2])
+        rows |= common_rows(common, own[..., PAIRS] - own[..., TOKEN_PAIRS], self.batch)
+        rows |= attention_rows_of(*(self.attention[..., :4] / self.attention[..., 4:]).unbind(-1))
         rows |= norm_rows_of(self.lengths[..., 0], self.lengths[..., 1], self.batch)
         rows |= defined("half_distance", self.half_distance)
         rows |= defined("block_contrast", self.block_contrast)

@@ -11,6 +11,7 @@ from pathlib import Path
 from fsspec.core import url_to_fs
 
 from headscope.errors import RunError, SettingsError
+from headscope.runs.files import refuse_unwritable
 from headscope.runs.manifest import FILE_NAME
 from headscope.runs.shards import FILES
 from headscope.runs.window_files import window_file
@@ -106,10 +107,12 @@ class ShardExchange:
 
     def _fetch(self, folder: Path, name: str) -> None:
         target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
         # An interrupted transfer leaves a file whose name belongs to no run.
         part = target.with_name(f".{target.name}.fetched.part")
         try:
+            for path in (target, part):
+                refuse_unwritable(path, folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
             self._files.get_file(f"{self._root}/{name}", str(part))
             part.replace(target)
         except OSError as error:

@@ -6,14 +6,19 @@ and one that leaves costs no more than the shards it was measuring.
 
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from headscope.errors import HeadscopeError, SettingsError, WorkerError, in_one_line
 from headscope.measuring.workers.dispatch import WorkerEvent, WorkerLost, WorkerReady
 from headscope.measuring.workers.shard_worker import ShardDone, ShardWorker, WorkerRecipe
+
+VERSION = version("headscope")
 
 PATIENCE_S = 120.0
 """Maximum time until the first worker starts."""
@@ -145,7 +150,7 @@ class RayActors:
         return WorkerReady(answer)
 
     def _start(self) -> None:
-        actor = self._actor_class.remote(self._recipe)
+        actor = self._actor_class.remote(asdict(self._recipe), VERSION)
         self._busy[actor.name.remote()] = (actor, None)
 
     def _replace(self, actor: Any, shard: int | None, reason: str) -> WorkerLost:
@@ -158,14 +163,21 @@ class RayActors:
 class _Actor:
     """A worker as Ray runs it."""
 
-    def __init__(self, recipe: WorkerRecipe) -> None:
+    def __init__(self, recipe: dict[str, Any], version: str) -> None:
+        # Plain values: a worker of another version may know no recipe like this one.
         self._recipe = recipe
+        self._version = version
         self._worker: ShardWorker | None = None
 
     def name(self) -> str:
         """Machine and process, once the model is loaded."""
         # Not in __init__: errors that are raised here reach us unchanged.
-        self._worker = ShardWorker(self._recipe)
+        if self._version != VERSION:
+            raise WorkerError(
+                f"worker {socket.gethostname()} has headscope {VERSION}, this run is made with "
+                f"{self._version}; install the same version on all machines"
+            )
+        self._worker = ShardWorker(WorkerRecipe(**self._recipe))
         return self._worker.name
 
     def measure(self, number: int) -> ShardDone:

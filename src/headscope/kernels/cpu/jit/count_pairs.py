@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.kernels.cpu.jit.common_token import count_distinct
 from headscope.kernels.cpu.jit.decorators import entry, inner
 from headscope.kernels.cpu.jit.layout import (
     BLOCK,
@@ -224,8 +225,8 @@ def _measure_own(window: int, head: int, task: Task) -> None:
     groups, touched = outputs.groups[window, head], outputs.touched[window, head]
     element_kinds = outputs.element_kinds[head]
     mass, thresholds = layer.scaled_mass[window, head], layer.thresholds
-    sentences, tokens = windows.permuted_sentences[window], windows.permuted_tokens[window]
-    in_sentence, same_token = outputs.permuted_sentences[head], outputs.permuted_tokens[head]
+    sentences, in_sentence = windows.permuted_sentences[window], outputs.permuted_sentences[head]
+    first, counted = windows.first[window], windows.counted[window]
     for index in range(scratch.filled[0]):
         if not values[index] >= own:
             continue
@@ -239,7 +240,7 @@ def _measure_own(window: int, head: int, task: Task) -> None:
             for threshold in range(len(thresholds)):
                 touched[threshold] += largest_mass >= thresholds[threshold]
         _count_equal(sentences[i], sentences[j], in_sentence)
-        _count_equal(tokens[i], tokens[j], same_token)
+        count_distinct(i, j, first, counted, scratch.partners, scratch.near)
 
 
 @inner

@@ -6,6 +6,7 @@ one.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
 import numba
@@ -13,11 +14,43 @@ import numba
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-_njit: Any = numba.njit  # its annotations lack some of its options
+_config: Any = numba.config
+
+
+def _njit(function: Callable[..., Any], **options: Any) -> Any:
+    """numba's own, with a cache that fails quietly.
+
+    A full disk must not end a run whose code is compiled, nor a damaged file one that can compile
+    it again.
+    """
+    compiled: Any = numba.njit(function, **options)
+    cache = compiled._cache
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_if_whole(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # a damaged file gives errors of all kinds
+            return None
+
+    def save_if_possible(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        except OSError:
+            return
+        except Exception:  # it reads its index first: a damaged one is begun anew
+            with suppress(OSError):
+                cache.flush()
+                save(*arguments)
+
+    cache.load_overload, cache.save_overload = load_if_whole, save_if_possible
+    return compiled
+
+
 # All functions are cached between runs, inner ones too, so that several processes can share the
-# work of compiling.
+# work of compiling. Without a folder of ours, numba would write beside the source files.
 _ALWAYS: dict[str, Any] = {
-    "cache": True,
+    "cache": bool(_config.CACHE_DIR),
     "nogil": True,
     "error_model": "numpy",
     "no_cfunc_wrapper": True,

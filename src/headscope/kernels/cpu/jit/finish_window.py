@@ -1,13 +1,14 @@
 """A head and a window before, between and after the passes over its rows (compiled).
 
 Given the sums and candidates in `Scratch`. Gives the threshold of each pair rule, and then the rows
-of `Outputs`: profile, counts, expectations and focal token.
+of `Outputs`: profile, counts, expectations, focal and common token.
 """
 
 from typing import Any
 
 import numpy as np
 
+from headscope.kernels.cpu.jit.common_token import find_common
 from headscope.kernels.cpu.jit.count_pairs import plan_counts
 from headscope.kernels.cpu.jit.decorators import inner, inner_in_any_order
 from headscope.kernels.cpu.jit.layout import (
@@ -53,6 +54,8 @@ def begin_window(window: int, head: int, task: Task) -> None:
         fill(scratch.class_distances[rule], 0)
         fill(scratch.class_elements[rule], 0)
         fill(scratch.class_counts[rule], 0)
+    fill(scratch.partners, 0)
+    fill(scratch.near, 0)
 
 
 @inner
@@ -171,8 +174,9 @@ def _measure_profile(
 
 @inner
 def finish_counts(window: int, head: int, task: Task) -> None:
-    """After the counts: write the row of each rule."""
+    """After the counts: write the row of each rule, and the common token of the run's own."""
     windows, outputs, scratch = task.windows, task.outputs, task.scratch
+    find_common(window, head, task)
     last = len(scratch.lowest_first) - 1
     for place in range(last, -1, -1):
         distances, elements = scratch.class_distances[place], scratch.class_elements[place]

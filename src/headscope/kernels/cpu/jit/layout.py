@@ -47,7 +47,6 @@ class Windows(NamedTuple):
     kinds: Ints  # b n
     starts: Truths  # b n: where a sentence begins after another one
     permuted_sentences: Ints  # b n p
-    permuted_tokens: Ints  # b n p
     is_top: Truths  # r; the first rule is the run's own
     taken: Ints  # b r: number of pairs that a top rule takes of a window
 
@@ -58,9 +57,11 @@ class Tokens(NamedTuple):
     counted: Truths  # b n
     separators: Truths  # b n: those that are counted
     key_separators: Truths  # b k: those that are not special
-    key_specials: Truths  # b k
+    key_special_separators: Truths  # b k: [SEP], </s>
+    key_starts: Truths  # b k: all other special tokens
     scaling: Truths  # b k: whether a key sets the scale of column mass; others get 0
-    viewers: Floats  # b k: number of queries that can see a key, at least 1
+    viewers: Floats  # b k: what column mass is divided by, at least 1
+    may_be_high: Truths  # b k: whether a key counts as a high-attention token
 
 
 class Layer(NamedTuple):
@@ -80,11 +81,12 @@ class Outputs(NamedTuple):
     """What the passes write. Most start at zero, since passes add to them."""
 
     lengths: Doubles  # b h 2: lengths of vectors, summed over counted tokens, and over separators
-    attention: Doubles  # b h 4: mass on separators, on special tokens, on the first, on all
+    attention: Doubles  # b h 5: mass on . ! ?, special separators, starts, the first token, all
     high: Doubles  # b h t: high-attention tokens
     rules: Doubles  # b h r column
     groups: Doubles  # b h group (pairs, expected): word and lemma
     touched: Doubles  # b h t: pairs of the run's rule that touch a high-attention token
+    common: Doubles  # b h 3: first place of the common token, its pairs, those in its context
     half_distance: Doubles  # b h
     block_contrast: Doubles  # b h
     own_sums: Floats  # h n w, upper triangle; w is n rounded up to whole blocks
@@ -95,7 +97,6 @@ class Outputs(NamedTuple):
     distances: Doubles  # h distance
     element_kinds: Doubles  # h kind
     permuted_sentences: Ints  # h p
-    permuted_tokens: Ints  # h p
 
 
 class Scratch(NamedTuple):
@@ -132,6 +133,8 @@ class Scratch(NamedTuple):
     class_elements: Ints  # r n
     class_labels: Ints  # r: three counts in one number
     class_counts: Ints  # r (sentence, token, mask)
+    partners: Ints  # n: pairs of the run's rule with another token, by a token's first place
+    near: Ints  # n: those of them whose other element is in the token's context
 
 
 class Task(NamedTuple):
@@ -195,6 +198,8 @@ def new_scratch(windows: Windows, layer: Layer) -> Scratch:
         class_elements=np.zeros((rules, n), np.int32),
         class_labels=np.zeros(rules, np.int64),
         class_counts=np.zeros((rules, 3), np.int64),
+        partners=np.zeros(n, np.int32),
+        near=np.zeros(n, np.int32),
     )
 
 

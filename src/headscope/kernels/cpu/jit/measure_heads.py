@@ -85,15 +85,17 @@ def _measure_mass(
     mass: Floats, window: int, head: int, tokens: Tokens, layer: Layer, outputs: Outputs
 ) -> None:
     """Add up mass on separators, special and first tokens; scale that of each key to at most 1."""
-    separators, specials = tokens.key_separators[window], tokens.key_specials[window]
+    marks, starts = tokens.key_separators[window], tokens.key_starts[window]
+    special_separators = tokens.key_special_separators[window]
     sums = outputs.attention[window, head]
     if len(mass) > 0:
-        sums[2] = mass[0]
+        sums[3] = mass[0]
     for key in range(len(mass)):
         received = np.float64(mass[key])
-        sums[0] += received if separators[key] else 0.0
-        sums[1] += received if specials[key] else 0.0
-        sums[3] += received
+        sums[0] += received if marks[key] else 0.0
+        sums[1] += received if special_separators[key] else 0.0
+        sums[2] += received if starts[key] else 0.0
+        sums[4] += received
     scaling, viewers, scaled = tokens.scaling[window], tokens.viewers[window], layer.scaled_mass
     dtype = scaled.dtype.type
     largest = np.finfo(scaled.dtype).tiny
@@ -104,9 +106,8 @@ def _measure_mass(
     for key in range(len(mass)):
         scaled[window, head, key] /= largest
         for which in range(len(layer.thresholds)):
-            outputs.high[window, head, which] += (
-                scaled[window, head, key] >= layer.thresholds[which]
-            )
+            reached = scaled[window, head, key] >= layer.thresholds[which]
+            outputs.high[window, head, which] += reached & tokens.may_be_high[window, key]
 
 
 @entry

@@ -63,7 +63,7 @@ def _compile(function: Any, *arguments: Any) -> None:
 def tiny_task() -> Task:
     """The task of one window of three tokens and one head, with the types that kernels pass."""
     n, rules, kinds = 3, 1, 1
-    zeros, none = np.zeros((1, n)), np.zeros((1, n, 0), np.int32)
+    zeros = np.zeros((1, n))
     windows = Windows(
         counted=np.ones((1, n), np.bool_),
         end_counted=np.full(1, n),
@@ -74,8 +74,7 @@ def tiny_task() -> Task:
         first=np.arange(n)[None],
         kinds=np.zeros((1, n), np.int64),
         starts=np.zeros((1, n), np.bool_),
-        permuted_sentences=none,
-        permuted_tokens=none,
+        permuted_sentences=np.zeros((1, n, 0), np.int32),
         is_top=np.ones(rules, np.bool_),
         taken=np.ones((1, rules), np.int64),
     )
@@ -92,11 +91,12 @@ def tiny_task() -> Task:
     by_distance, sums = np.zeros((1, n)), np.zeros((1, n, padded(n)), np.float32)
     outputs = Outputs(
         lengths=np.zeros((1, 1, 2)),
-        attention=np.zeros((1, 1, 4)),
+        attention=np.zeros((1, 1, 5)),
         high=np.zeros((1, 1, 1)),
         rules=np.zeros((1, 1, rules, RULE_COLUMNS)),
         groups=np.zeros((1, 1, 2, 2)),
         touched=np.zeros((1, 1, 1)),
+        common=np.zeros((1, 1, 3)),
         half_distance=np.zeros((1, 1)),
         block_contrast=np.zeros((1, 1)),
         own_sums=sums,
@@ -107,7 +107,6 @@ def tiny_task() -> Task:
         distances=by_distance,
         element_kinds=np.zeros((1, kinds)),
         permuted_sentences=np.zeros((1, 0), np.int32),
-        permuted_tokens=np.zeros((1, 0), np.int32),
     )
     return Task(windows, layer, outputs, new_scratch(windows, layer))
 
@@ -121,7 +120,7 @@ def tiny_products() -> Products:
 def tiny_tokens() -> Tokens:
     """The tokens of that window."""
     some = np.ones((1, 3), np.bool_)
-    return Tokens(some, some, some, some, some, np.ones((1, 3), np.float32))
+    return Tokens(some, some, some, some, some, some, np.ones((1, 3), np.float32), some)
 
 
 if __name__ == "__main__":

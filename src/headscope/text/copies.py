@@ -1,0 +1,71 @@
+"""Copies: documents with the same text, up to case, white space and punctuation.
+
+A copy tells nothing new. If each counted as a document of its own, one text that is there 200 times
+would make every interval narrow.
+"""
+
+import unicodedata
+from functools import cache
+from hashlib import blake2b
+
+import numpy as np
+
+HASH_BYTES = 16
+"""Of a document's text: few enough to keep for every document of a corpus."""
+
+_END_OF_PUNCTUATION = 0x20000
+"""No punctuation is beyond it, in Unicode as Python knows it; a test holds that."""
+
+
+def document_hash(text: str) -> str:
+    """A hash that copies of a text share, as 32 hexadecimal digits.
+
+    It is that of the normalised text: Unicode NFKC, case-folded, with each run of white space and
+    punctuation as one space. A text of nothing else is taken as it is.
+
+    >>> document_hash("The cat, the dog.") == document_hash("the  CAT -- the dog")
+    True
+    >>> document_hash("The cat, the dog.") == document_hash("The cat, the dogs.")
+    False
+
+    Args:
+        text: Of a whole document.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    normalised = " ".join(folded.translate(_punctuation_as_space()).split())
+    # Lone surrogates, which JSON can spell, have no other encoding.
+    data = (normalised or text).encode("utf-8", "surrogatepass")
+    return blake2b(data, digest_size=HASH_BYTES).hexdigest()
+
+
+class CopyCounter:
+    """Counts documents whose text came before; keeps 16 bytes for each document."""
+
+    def __init__(self) -> None:
+        self._hashes = bytearray()
+
+    def add(self, hash_of_document: str) -> None:
+        """Count one more document.
+
+        Args:
+            hash_of_document: From `document_hash`.
+        """
+        self._hashes += bytes.fromhex(hash_of_document)
+
+    @property
+    def documents(self) -> int:
+        """Number of documents so far."""
+        return len(self._hashes) // HASH_BYTES
+
+    @property
+    def copies(self) -> int:
+        """Number of documents that are copies of an earlier one."""
+        hashes = np.frombuffer(bytes(self._hashes), dtype=f"V{HASH_BYTES}")
+        return self.documents - len(np.unique(hashes))
+
+
+@cache
+def _punctuation_as_space() -> dict[int, str]:
+    """For `str.translate`; made when the first document is hashed, not on import."""
+    codes = range(_END_OF_PUNCTUATION)
+    return {code: " " for code in codes if unicodedata.category(chr(code)).startswith("P")}
