@@ -12,11 +12,12 @@ from headscope.errors import MergeError, RunError
 from headscope.measuring.reduce import reduce_run
 from headscope.run import Run
 from headscope.runs.examples import has_examples, read_examples, write_examples
-from headscope.runs.files import write_whole
+from headscope.runs.files import read_bytes, write_whole
 from headscope.runs.folder import RunFolder
 from headscope.runs.lock import only_writer
-from headscope.runs.manifest import SCHEMA, CorpusRecord, differences
+from headscope.runs.manifest import CorpusRecord, differences
 from headscope.runs.parquet_files import refuse_unreadable
+from headscope.runs.records import SampleKind
 from headscope.runs.shards import Shard
 from headscope.runs.window_files import window_file
 
@@ -101,21 +102,24 @@ def _window_digests(run: RunFolder) -> set[bytes]:
 
 
 def _write(plan: _Plan, runs: Sequence[RunFolder], parts_of_one: bool, target: Path) -> RunFolder:
-    manifest = replace(runs[0].manifest, schema=SCHEMA)
+    # The shards stay as they are, columns of an older version included.
+    manifest = replace(runs[0].manifest, schema=max(run.manifest.schema for run in runs))
     if not parts_of_one:
         manifest = replace(manifest, corpus=_joined([run.manifest.corpus for run in runs]))
     merged = RunFolder(target, manifest)
     first_window = 0
     for number, (run, number_there) in enumerate(plan):
         windows = run.path / window_file(number_there)
-        write_whole(target / window_file(number), _bytes_of(windows))
+        run.read_windows(number_there)  # refused here if they are not what they should be
+        content = _bytes_of(windows, run.path)
+        write_whole(target / window_file(number), content, within=target)
         first_there = sum(run.manifest.corpus.shard_texts[:number_there])
-        shard = _renumbered(run.shards.read(number_there), first_there, first_window)
+        shard = _renumbered(run.read_shard(number_there), first_there, first_window)
         merged.shards.write(number, shard)
         first_window += manifest.corpus.shard_texts[number]
     if has_examples(runs[0].path):
         # The windows of the first run keep their numbers, so its examples still fit.
-        write_examples(target, read_examples(runs[0].path))
+        write_examples(target, read_examples(runs[0].path, runs[0].manifest))
     # The manifest comes last, so that an interrupted merge leaves nothing that looks like a run.
     manifest.write(target)
     reduce_run(merged)
@@ -146,19 +150,41 @@ def _joined(corpora: Sequence[CorpusRecord]) -> CorpusRecord:
         window_hashes=tuple(h for corpus in corpora for h in corpus.window_hashes),
         shard_texts=tuple(n for corpus in corpora for n in corpus.shard_texts),
         texts_asked=None,
+        sample=_joined_kind([corpus.sample for corpus in corpora]),
+        windows_available=_sum([corpus.windows_available for corpus in corpora]),
+        documents_sampled=_sum([corpus.documents_sampled for corpus in corpora]),
+        # Copies of one run's documents in another are not counted here; resampling finds them.
+        duplicates=_sum([corpus.duplicates for corpus in corpora]),
+        duplicates_sampled=_sum([corpus.duplicates_sampled for corpus in corpora]),
     )
 
 
+def _joined_kind(kinds: Sequence[SampleKind | None]) -> SampleKind | None:
+    """What can be said of all: a sample where one of them is a sample."""
+    if None in kinds:
+        return None
+    return "random" if "random" in kinds else "first" if "first" in kinds else "all"
+
+
+def _sum(numbers: Sequence[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
 def _refuse_if_different(one: RunFolder, other: RunFolder) -> None:
-    if different := differences(one.manifest, other.manifest, corpus=False):
+    different = differences(one.manifest, other.manifest, corpus=False)
+    versions = one.manifest.columns_version, other.manifest.columns_version
+    if versions[0] != versions[1]:
+        different.append(f"run format: version {versions[0]} / {versions[1]}")
+    if different:
         raise MergeError(
             f"cannot merge {one.path} and {other.path}: they differ in {'; '.join(different)}; "
             "merge only runs made with the same model and settings"
         )
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(path: Path, within: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bytes(path, within=within)
     except OSError as error:
         raise RunError(f"cannot read {path}: {error.strerror}; analyse that run again") from error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from headscope.errors import SettingsError
 from headscope.runs.folder import REPORT, RunFolder
 from headscope.runs.manifest import Manifest
+from headscope.runs.own_files import refuse_links_inside
 from headscope.settings import SUBSET_WINDOWS
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from headscope.findings.claims import Evidence, Verdict
+    from headscope.findings.claims import StackEvidence, Verdict
     from headscope.findings.run_findings import RunFindings
     from headscope.findings.stability import Domain, StabilityResult
     from headscope.pages.figures.write import WrittenFigures
@@ -40,14 +41,15 @@ class Run:
     run.report()                # all of it on one page
     """
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, within: Path | None = None) -> None:
         """Describe a run; `open_run` opens one that exists.
 
         Args:
             folder: The run folder.
             manifest: What the run is.
+            within: The run folder that it lies in, for the run of an untrained model.
         """
-        self.files = RunFolder(folder, manifest)
+        self.files = RunFolder(folder, manifest, within)
 
     @cached_property
     def findings(self) -> "RunFindings":
@@ -128,14 +130,14 @@ class Run:
     @cached_property
     def untrained(self) -> list["Run"]:
         """The runs of the untrained model over some of the same windows, one for each seed."""
-        return [Run(null.path, null.manifest) for null in self.files.nulls]
+        return [Run(null.path, null.manifest, null.within) for null in self.files.nulls]
 
     @property
     def roles(self) -> "pd.DataFrame":
-        """The role of every head, with the evidence: stack, layer, head, role, evidence."""
+        """The role of every head: stack, layer, head, role, others (weaker traits), evidence."""
         return self.findings.roles
 
-    def evidence(self, seed: int = 0) -> "dict[str, Evidence]":
+    def evidence(self, seed: int = 0) -> "dict[str, StackEvidence]":
         """What claims are judged on, for each stack: the run and its nulls, resampled.
 
         Args:
@@ -195,7 +197,10 @@ class Run:
         """
         from headscope.pages.report import write_report
 
-        return write_report(self.findings, Path(path or self.folder / REPORT))
+        if path is not None:
+            return write_report(self.findings, Path(path))
+        refuse_links_inside(self.files.within)
+        return write_report(self.findings, self.folder / REPORT, within=self.files.within)
 
     def figure(self, name: str, stack: str | None = None) -> "Figure":
         """One figure, as a matplotlib figure: `run.figure("summed")`.
@@ -233,6 +238,8 @@ class Run:
         from headscope.pages.figures import StackFindings
         from headscope.pages.figures.write import FORMATS, write_figures
 
+        if folder is None:
+            refuse_links_inside(self.files.within)
         stacks = self.manifest.stacks
         chosen = stacks if stack is None else (stack,)
         return write_figures(
@@ -241,6 +248,7 @@ class Run:
             formats=FORMATS if formats is None else formats,
             only=only,
             suffixed=len(stacks) > 1,
+            within=self.files.within if folder is None else None,
         )
 
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
-from headscope.errors import SettingsError
+from headscope.errors import SettingsError, shortened
 
 SimilarityVariant = Literal["raw", "centred", "cosine"]
 SIMILARITY_VARIANTS: tuple[SimilarityVariant, ...] = get_args(SimilarityVariant)
+ColumnMass = Literal["counted", "paper"]
+COLUMN_MASSES: tuple[ColumnMass, ...] = get_args(ColumnMass)
 
 
 def similarity_variant(name: str) -> SimilarityVariant:
@@ -74,8 +76,18 @@ class PairRule:
         return f"{self.kind}:{self.value:g}"
 
 
-NULL_WINDOWS = 200
-"""Default number of windows that are also measured with the untrained model."""
+MAX_NUMBER = 2**31 - 1
+"""The largest whole number of any setting."""
+
+NULL_WINDOWS = 20
+"""Default number of windows that each untrained model reads."""
+
+NULL_SEEDS = 10
+"""Default number of untrained models: random weights of as many seeds."""
+
+SAMPLE_WINDOWS = 200
+"""Default number of windows that are measured under every analysis choice. The untrained models
+read windows of this sample, too."""
 
 SUBSET_WINDOWS = 5000
 """Windows of a random subset of a run, for its stability, unless asked otherwise."""
@@ -102,10 +114,12 @@ class SettingOptions(TypedDict, total=False):
     pairs: str
     attention_threshold: float
     special_tokens: bool
+    column_mass: ColumnMass
     layers: Sequence[int] | None
     permutations: int
     minimal: bool
     seed: int
+    keep_duplicates: bool
     shard_windows: int
     batch_tokens: int
 
@@ -133,6 +147,10 @@ class Settings:
     """A token whose scaled column mass reaches this is a high-attention token."""
     special_tokens: bool = False
     """Whether special tokens may form pairs and set the scale of the column mass."""
+    column_mass: ColumnMass = "counted"
+    """How column mass is scaled. `counted`: per query that can see the token, relative to the
+    largest among the tokens that may form pairs (without the first token of a causal model).
+    `paper`: column sums of A as they are, relative to the largest among all tokens."""
     layers: tuple[int, ...] | None = None
     """The layers that are measured, numbered from 1; None for all."""
     permutations: int = 64
@@ -141,7 +159,9 @@ class Settings:
     """Whether only the run's own variant, pair rule and threshold are measured: no other variants,
     no sweep, no permutations, no profiles by distance."""
     seed: int = 0
-    """Of everything random."""
+    """Of everything random: which windows are drawn, and how labels are permuted."""
+    keep_duplicates: bool = False
+    """Whether copies of a document count as documents of their own, in intervals and verdicts."""
     shard_windows: int = 512
     """Number of windows of a shard, the unit that is written, resumed and merged."""
     batch_tokens: int = 1024
@@ -165,10 +185,20 @@ class Settings:
 
     def __post_init__(self) -> None:
         similarity_variant(self.similarity)
+        if self.column_mass not in COLUMN_MASSES:
+            raise SettingsError(
+                f"column mass: {self.column_mass!r} is unknown; choose one of "
+                f"{', '.join(COLUMN_MASSES)}"
+            )
         if not 0 < self.attention_threshold <= 1:
             raise SettingsError(
                 f"attention threshold: {self.attention_threshold} is not above 0 and at most 1"
             )
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if type(value) is int and abs(value) > MAX_NUMBER:
+                name = field.name.replace("_", " ")
+                raise SettingsError(f"{name}: {shortened(value, 40)} is too large")
         for name in ("shard_windows", "batch_tokens"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name.replace('_', ' ')}: must be at least 1")
@@ -186,6 +216,11 @@ class Settings:
     def rules(self) -> list[PairRule]:
         """The pair rules that are measured, the run's own first."""
         return [self.pairs] if self.minimal else [self.pairs, *SWEEP_PAIRS]
+
+    @property
+    def every_rule(self) -> list[PairRule]:
+        """The pair rules under which the sample of a run is judged, the run's own first."""
+        return [self.pairs, *SWEEP_PAIRS]
 
     @property
     def attention_thresholds(self) -> list[float]:
@@ -242,10 +277,12 @@ class Settings:
 
 _JSON_TYPES: dict[str, tuple[type, ...]] = {
     "similarity": (str,),
+    "column_mass": (str,),
     "pairs": (str,),
     "attention_threshold": (float, int),
     "special_tokens": (bool,),
     "minimal": (bool,),
+    "keep_duplicates": (bool,),
     "layers": (list, type(None)),
 }
 """The types that a setting may have in JSON; all others are whole numbers."""

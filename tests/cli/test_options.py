@@ -15,11 +15,11 @@ from headscope.settings import NULL_WINDOWS, Settings
 from headscope.text.readers import READERS, Reader
 
 PANELS = {
-    "Corpus": "--corpus -c --texts -n --window --min-tokens --text-column --id-column "
-    "--label-column",
+    "Corpus": "--corpus -c --texts -n --first --seed --keep-duplicates --window --min-tokens "
+    "--text-column --id-column --label-column",
     "Model": "--model -m --dtype --device --allow-pickle --trust-remote-code",
-    "Measuring": "--similarity --pairs --attention-threshold --special-tokens --layers --minimal "
-    "--nulls",
+    "Measuring": "--similarity --pairs --attention-threshold --special-tokens --column-mass "
+    "--layers --minimal --nulls --null-seeds --robustness",
     "Output": "--out -o --report --no-report --log --profile --json --quiet -q",
     "Workers": "--workers --threads --batch-tokens --shard-windows --on --address "
     "--gpus-per-worker --via",
@@ -37,7 +37,8 @@ OPTIONS = {
     "compare": "--untrained --steps --match --texts --figure --seed --allow-pickle "
     "--trust-remote-code --json --quiet -q",
     "look": "--file --model -m --out -o --window --similarity --pairs --attention-threshold "
-    "--special-tokens --dtype --device --allow-pickle --trust-remote-code --json --quiet -q",
+    "--special-tokens --column-mass --dtype --device --allow-pickle --trust-remote-code --json "
+    "--quiet -q",
     "serve": "--model -m --port --max-tokens --quiet -q",
     "segment": "--by --model -m --weights --mode --threshold --min-length --max-length "
     "--n-segments --blank-lines --no-blank-lines --allow-pickle --trust-remote-code --json "
@@ -140,7 +141,7 @@ def test_defaults_are_those_of_the_settings():
         assert default("analyze", name) == getattr(settings, name)
     for command_name in ("analyze", "look"):
         assert default(command_name, "pairs") == str(settings.pairs)
-        for name in ("similarity", "attention_threshold", "special_tokens"):
+        for name in ("similarity", "attention_threshold", "special_tokens", "column_mass"):
             assert default(command_name, name) == getattr(settings, name)
 
 

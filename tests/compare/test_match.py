@@ -1,5 +1,7 @@
 """Heads matched between models."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -56,8 +58,10 @@ def test_the_null_pairs_every_text_with_another():
 
 
 def test_different_tokenizers_are_refused_with_the_reason():
+    other = tiny_bert()
+    other.resize_token_embeddings(400)
     with pytest.raises(SettingsError, match="different tokenizers"):
-        hs.match_heads(loaded(tiny_bert()), loaded(tiny_bert(), byte_level()), TEXTS)
+        hs.match_heads(loaded(tiny_bert()), loaded(other, byte_level()), TEXTS)
 
 
 def test_one_text_is_refused():
@@ -66,12 +70,12 @@ def test_one_text_is_refused():
         hs.match_heads(model, model, TEXTS[:1])
 
 
-def test_models_of_runs_are_loaded_by_name_and_must_be_those_of_the_runs(tmp_path):
-    folder, corpus = tmp_path / "model", tmp_path / "corpus.txt"
+def analysed(folder, tmp_path):
+    corpus = tmp_path / "corpus.txt"
     tiny_bert().save_pretrained(folder)
     wordpiece().save_pretrained(folder)
     corpus.write_text("\n\n".join(TEXTS))
-    run = hs.analyze(
+    return hs.analyze(
         folder,
         corpus,
         window=32,
@@ -81,8 +85,25 @@ def test_models_of_runs_are_loaded_by_name_and_must_be_those_of_the_runs(tmp_pat
         report=False,
         progress=False,
     )
-    match = match_runs(run, run, texts=2)
+
+
+def test_models_of_runs_are_passed_and_must_be_those_of_the_runs(tmp_path):
+    folder = tmp_path / "model"
+    run = analysed(folder, tmp_path)
+    match = match_runs(run, run, models=[folder, hs.load_model(folder)], texts=2)
     assert match[THERE].to_numpy().tolist() == match[HERE].to_numpy().tolist()
+    with pytest.raises(SettingsError, match="1 given"):
+        match_runs(run, run, models=[folder])
     tiny_bert(1).save_pretrained(folder)
     with pytest.raises(ModelError, match="other weights"):
+        match_runs(run, run, models=[folder, folder])
+
+
+def test_what_a_manifest_says_of_its_model_is_never_loaded(tmp_path, monkeypatch):
+    run = analysed(tmp_path / "model", tmp_path)
+    loads = []
+    match = sys.modules[match_runs.__module__]
+    monkeypatch.setattr(match, "load_model", lambda *args, **_: loads.append(args))
+    with pytest.raises(SettingsError, match="--model once for each run"):
         match_runs(run, run)
+    assert loads == []

@@ -49,6 +49,7 @@ def labelled_run(demo_model, tmp_path_factory):
         id_column="id",
         label_column="kind",
         nulls=2,
+        null_seeds=2,
         report=False,
         progress=False,
     )

@@ -79,8 +79,8 @@ def totals_at(swept: hs.Run, model, **own) -> dict[str, NDArray[np.float64]]:
     """The totals of the same windows in the same shards, measured again with other settings."""
     settings = replace(swept.manifest.settings, **own)
     shards, first = [], 0
-    for number, digest in enumerate(swept.manifest.corpus.window_hashes):
-        windows = read_windows(swept.folder, number, digest)
+    for number in range(swept.manifest.shards):
+        windows = read_windows(swept.folder, swept.manifest, number)
         sites = model.sites_of(settings.layers)
         shards.append(measure_windows(model, windows, settings, sites=sites, first_window=first))
         first += len(windows)

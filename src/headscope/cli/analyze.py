@@ -14,7 +14,12 @@ from headscope.cli.options import DEFAULTS, OUTPUT_PANEL, Json, ModelOptions, Pa
 from headscope.cli.tables import Column, print_table
 from headscope.errors import SettingsError
 from headscope.kernels.cpu.compile_ahead import compile_ahead
-from headscope.settings import NULL_WINDOWS, similarity_variant
+from headscope.settings import (
+    NULL_SEEDS,
+    NULL_WINDOWS,
+    SAMPLE_WINDOWS,
+    similarity_variant,
+)
 from headscope.system.timing import stage_times
 
 if TYPE_CHECKING:
@@ -41,8 +46,24 @@ class CorpusOptions(OptionGroup, panel="Corpus"):
     ] = None
     texts: Annotated[
         int | None,
-        typer.Option("--texts", "-n", help="Maximum number of windows (default: all)."),
+        typer.Option(
+            "--texts",
+            "-n",
+            help="Maximum number of windows, drawn at random over the whole corpus (default: all).",
+        ),
     ] = None
+    first: Annotated[
+        bool, typer.Option("--first", help="Take the first windows instead; read no further.")
+    ] = False
+    seed: Annotated[
+        int, typer.Option(help="Seed of everything random, such as which windows are drawn.")
+    ] = DEFAULTS.seed
+    keep_duplicates: Annotated[
+        bool,
+        typer.Option(
+            "--keep-duplicates", help="Count copies of a document as documents of their own."
+        ),
+    ] = DEFAULTS.keep_duplicates
     window: Annotated[
         int, typer.Option(help="Maximum number of tokens in a window, special tokens included.")
     ] = DEFAULTS.window_tokens
@@ -77,9 +98,19 @@ class MeasuringOptions(PairOptions):
     nulls: Annotated[
         int,
         typer.Option(
-            help="Number of windows that untrained models also read, as the null (0: none)."
+            help="Number of windows that each untrained model reads, as the null (0: none)."
         ),
     ] = NULL_WINDOWS
+    null_seeds: Annotated[
+        int, typer.Option(help="Number of untrained models, with random weights of as many seeds.")
+    ] = NULL_SEEDS
+    robustness: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of windows that are measured under every analysis choice, to judge "
+            f"verdicts by all of them (default: {SAMPLE_WINDOWS}; 0: none)."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -205,10 +236,13 @@ def _layer_numbers(text: str) -> list[int]:
 
 
 def _print_json(run: "Run") -> None:
+    from headscope.runs.corpus_summary import sample_json
+
     facts = {
         "run": str(run.folder),
         "texts": run.manifest.corpus.windows,
         "left_out": len(run.left_out),
+        "corpus": sample_json(run.manifest.corpus, run.files.labels()),
         "layers": json.loads(run.layers.to_json(orient="records")),
     }
     typer.echo(json.dumps(facts))
@@ -217,6 +251,7 @@ def _print_json(run: "Run") -> None:
 def _print_findings(run: "Run", output: OutputOptions) -> None:
     from headscope.findings.findings_table import finding_columns, finding_rows
     from headscope.measures.tables import layer_table
+    from headscope.runs.corpus_summary import labels_sentence
     from headscope.runs.left_out import count_kinds
 
     corpus, name = run.manifest.corpus, run.manifest.model.name
@@ -226,7 +261,11 @@ def _print_findings(run: "Run", output: OutputOptions) -> None:
             finding_rows(layer_table(dataset)),
             title=f"{name}, {stack}: {corpus.windows:,} windows of {', '.join(corpus.sources)}",
             caption="expected: the same share among all pairs of the window at the same distances",
+            gap=0,
+            narrow=True,  # fits into a terminal of 80 columns
         )
+    if labels := run.files.labels():
+        typer.echo(f"labels  {labels_sentence(labels)}")
     if left_out := run.left_out:
         typer.echo(
             f"left out {count_kinds(left_out)} windows; headscope info {run.folder} lists them"

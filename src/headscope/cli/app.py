@@ -1,6 +1,8 @@
 """`headscope`: the app that the commands make, and what happens when one of them fails."""
 
+import os
 import sys
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +12,8 @@ from headscope import __version__
 from headscope.cli.commands import COMMANDS, Command
 from headscope.cli.option_groups import flatten
 from headscope.cli.options import OUTPUT_PANEL
-from headscope.errors import HeadscopeError
+from headscope.errors import HeadscopeError, in_one_line, shortened
+from headscope.system.terminal import visible
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as in shells."""
@@ -108,10 +111,47 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output has seen enough (`| head`).
-        sys.stderr.close()
+        _drop_what_cannot_be_written()
         sys.exit(0)
+    except (OSError, ImportError, UnicodeEncodeError) as error:
+        _say(_reason(error))
+        _drop_what_cannot_be_written()
+        sys.exit(1)
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        _say("this user may not start more threads (ulimit -u); end other programs")
+        sys.exit(1)
+
+
+def _reason(error: OSError | ImportError | UnicodeEncodeError) -> str:
+    """What the system refuses, in words: no file of ours is to blame."""
+    if isinstance(error, UnicodeEncodeError):
+        name = shortened(error.object.encode("utf-8", "backslashreplace").decode())
+        return f"{name} is not valid UTF-8; rename that file or folder"
+    if isinstance(error, ImportError):
+        return (
+            f"cannot be loaded: {in_one_line(error)}; check the installation, and whether memory "
+            "is limited (ulimit -v)"
+        )
+    if error.filename is None:
+        return f"{in_one_line(error)}; check the disk, and the limits of this process"
+    return f"{shortened(error.filename)}: {error.strerror}; check the path"
+
+
+def _drop_what_cannot_be_written() -> None:
+    """Python flushes its streams at the end, which would fail again, with a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _say(message: str) -> None:
-    # A message may quote a file name or a text: it stays on its line.
-    sys.stderr.write(f"headscope: {' '.join(message.split())}\n")
+    # A message may quote a file name or a text of any length: it stays on its line.
+    line = visible(shortened(" ".join(message.split()), 2000))
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(f"headscope: {line}\n")

@@ -53,6 +53,16 @@ class MatchOptions(OptionGroup, panel="Matching heads"):
             "of each other one.",
         ),
     ] = False
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="M",
+            help="The model of a run, to match its heads: once for each run, in their order. Not "
+            "needed if all are of [b]demo[/b].",
+        ),
+    ] = None
     texts: Annotated[int, typer.Option(help="Number of windows to match heads on.")] = MATCH_WINDOWS
     allow_pickle: AllowPickle = False
     trust_remote_code: TrustRemoteCode = False
@@ -102,18 +112,25 @@ def _matches(
     """The heads of each other run that are most like those of the first, by the run's folder."""
     from headscope.compare.match import match_runs
 
+    models = matching.model or []
+    if models and len(models) != len(runs):
+        raise SettingsError(
+            f"--model is given {len(models)} times for {len(runs)} runs; give it once for each "
+            "run, in their order"
+        )
     first, *others = runs
     return {
         str(other.folder): match_runs(
             first,
             other,
+            models=[models[0], models[place]] if models else [],
             texts=matching.texts,
             seed=seed,
             allow_pickle=matching.allow_pickle,
             trust_remote_code=matching.trust_remote_code,
             progress=not output.quiet,
         )
-        for other in others
+        for place, other in enumerate(others, 1)
     }
 
 

@@ -1,21 +1,26 @@
 """Comparisons on standard output: a table for each quantity, at most 100 columns wide."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import typer
 from rich.markup import escape
 
+from headscope.cli.claims import COLOURS
 from headscope.cli.tables import Column, print_table
 from headscope.compare.comparison import Comparison
 from headscope.compare.quantities import QUANTITIES, Quantity
 from headscope.findings.depth import PARTS
+from headscope.system.terminal import visible
 
 _NAME_WIDTH, _VALUE_WIDTH, _DIFFERENCE_WIDTH = 26, 10, 11
 """Widths in characters: a name, three values and three differences fit into 100."""
 
-_STATUS_WIDTH = 9
-_COLOURED = {"holds": "[green]holds[/]", "fails": "[red]fails[/]", "cannot answer": "-"}
+_STATUS_WIDTH = 13
+_CLAIMS_ABREAST = 5
+"""Claims in one table: more do not fit into 100 characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +66,10 @@ def print_comparison(comparison: Comparison, *, remarks: bool = True) -> None:
     if (thirds["seeds"] > 0).any():
         references.append("its trained row if it is untrained")
     typer.echo("±     half of the 95 % interval, from resampling documents; --json has its limits")
-    typer.echo(f"Δ     the row minus {', or '.join(references)}")
+    typer.echo(f"Δ     the row minus {visible(', or '.join(references))}")
     if remarks:
         for remark in comparison.remarks:
-            typer.echo(f"note  {remark}")
+            typer.echo(f"note  {visible(remark)}")
 
 
 def print_match(match: pd.DataFrame, first: str, other: str) -> None:
@@ -114,19 +119,34 @@ def _print_quantity(quantity: Quantity, rows: pd.DataFrame) -> None:
 
 def _print_claims(claims: pd.DataFrame) -> None:
     names = claims["claim"].unique()
-    titles = [name.replace("-", "\n") for name in names]
-    print_table(
-        [Column(""), *(Column(title, wrap=True, min_width=_STATUS_WIDTH) for title in titles)],
-        [
-            (
-                escape(_short(str(name))),
-                *(_COLOURED.get(status, status) for status in verdicts["status"]),
-            )
-            for name, verdicts in claims.groupby("name", sort=False)
-        ],
-        title="claims of the paper, each against its null; - no answer (see headscope claims)",
-        gap=0,
+    title = (
+        "claims of the paper, each against its null; - no answer (see headscope claims)\n"
+        "24/30: analysis choices that agree with the verdict; if it depends, under which it holds"
     )
+    for start in range(0, len(names), _CLAIMS_ABREAST):
+        abreast = names[start : start + _CLAIMS_ABREAST]
+        titles = [name.replace("-", "\n") for name in abreast]
+        shown = claims[claims["claim"].isin(abreast)]
+        print_table(
+            [Column(""), *(Column(title, wrap=True, min_width=_STATUS_WIDTH) for title in titles)],
+            [
+                (escape(_short(str(name))), *map(_status, verdicts.to_dict("records")))
+                for name, verdicts in shown.groupby("name", sort=False)
+            ],
+            title=title if start == 0 else None,
+            gap=0,
+        )
+
+
+def _status(verdict: dict[Hashable, Any]) -> str:
+    """A verdict with the choices that agree: `holds 24/30`."""
+    status = str(verdict["status"])
+    if status == "cannot answer":
+        return "-"
+    agreeing = {"fails": "choices_fail"}.get(status, "choices_hold")
+    counted = verdict["choices"] and status != "undecided"
+    count = f" {verdict[agreeing]}/{verdict['choices']}" if counted else ""
+    return f"[{COLOURS[status]}]{status}[/]{count}"
 
 
 def _short(name: str) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from headscope.cli.options import AllowPickle, Device, Dtype, Json, TrustRemoteCode
 from headscope.cli.tables import Column, print_table
+from headscope.system.terminal import visible
 
 _PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "numpy", "pyarrow", "xarray")
 _EXTRAS = {
@@ -38,22 +39,22 @@ def doctor_command(
     """Show what works on this machine and, with a model, how its heads are read and checked."""
     facts: dict[str, Any] = {"machine": _machine()}
     if model is not None:
-        from headscope.models.load import load_model
+        from headscope.models.load import LoadOptions, load_model
 
-        facts["model"] = _model_facts(
-            load_model(
-                model,
-                dtype=dtype,
-                device=device,
-                allow_pickle=allow_pickle,
-                trust_remote_code=trust_remote_code,
-            )
+        loading = LoadOptions(
+            dtype=dtype,
+            device=device,
+            allow_pickle=allow_pickle,
+            trust_remote_code=trust_remote_code,
         )
+        loaded = load_model(model, **loading)
+        facts["model"] = _model_facts(loaded)
+        facts["model"]["flags"] += _precision_notes(loaded, loading)
     if as_json:
         typer.echo(json.dumps(facts))
         return
     for name, value in facts["machine"].items():
-        typer.echo(f"{name:20}  {value}")
+        typer.echo(f"{name:20}  {visible(str(value))}")
     if model is not None:
         _print_model(facts["model"])
 
@@ -106,6 +107,27 @@ def _model_facts(model: Any) -> dict[str, Any]:
     }
 
 
+def _precision_notes(model: Any, loading: Any) -> list[str]:
+    """What the dtype of a model of text does to its numbers, on windows of the demo corpus."""
+    from headscope.measuring.precision import COMPARED_WINDOWS, is_rounded, precision_note
+    from headscope.settings import Settings
+    from headscope.text.demo import read_demo
+    from headscope.text.windows import iter_windows
+
+    if model.tokenizer is None or not is_rounded(model):
+        return []
+    longest = model.tokenizer.max_tokens or Settings().window_tokens
+    settings = Settings(window_tokens=min(Settings().window_tokens, longest))
+    windows = iter_windows(
+        read_demo(),
+        model.tokenizer,
+        window_tokens=settings.window_tokens,
+        min_tokens=min(settings.min_tokens, settings.window_tokens),
+        limit=COMPARED_WINDOWS,
+    )
+    return [precision_note(model, list(windows), settings, model.sites, loading)]
+
+
 def _print_model(facts: dict[str, Any]) -> None:
     from rich.markup import escape
 
@@ -137,4 +159,4 @@ def _print_model(facts: dict[str, Any]) -> None:
     )
     typer.echo(f"self-check passed (tolerance {facts['tolerance']:.0e}): {residuals}")
     for flag in facts["flags"]:
-        typer.echo(f"note: {flag}")
+        typer.echo(f"note: {visible(flag)}")

@@ -1,6 +1,5 @@
 """`headscope info`: what a run is and how far it got."""
 
-import json
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
@@ -9,9 +8,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from headscope.cli.options import Json, RunFolder
+from headscope.errors import RunError
+from headscope.system.terminal import visible, visible_json
 
 if TYPE_CHECKING:
     from headscope.run import Run
+    from headscope.runs.corpus_summary import LabelCount
 
 
 def info_command(
@@ -20,27 +22,36 @@ def info_command(
 ) -> None:
     """Show what a run is and how far it got."""
     from headscope.run import open_run
+    from headscope.runs.corpus_summary import sample_json
 
     opened = open_run(run)
-    facts = _facts(run, opened)
+    labels = _labels(opened)
+    facts = _facts(run, opened, labels)
     left_out = opened.left_out
     if as_json:
-        windows = [asdict(window) for window in left_out]
-        typer.echo(json.dumps(facts | {"left out": windows}, ensure_ascii=False))
+        sample = sample_json(opened.manifest.corpus, labels)
+        more = {
+            "left out": [asdict(window) for window in left_out],
+            "sample": sample,
+            "labels": sample["labels"],
+        }
+        typer.echo(visible_json(facts | more))
         return
     width = max(map(len, facts))
     for name, value in facts.items():
-        typer.echo(f"{name:{width}}  {value}")
+        typer.echo(f"{name:{width}}  {visible(value)}")
     for window in left_out:
-        typer.echo(f"  {window}")
+        typer.echo(f"  {visible(str(window))}")
 
 
-def _facts(folder: Path, run: "Run") -> dict[str, str]:
+def _facts(folder: Path, run: "Run", labels: "list[LabelCount]") -> dict[str, str]:
+    from headscope.runs.corpus_summary import copies_sentence, labels_sentence, sample_sentence
     from headscope.runs.left_out import count_kinds
 
     manifest = run.manifest
     model, corpus = manifest.model, manifest.corpus
     stacks = {stack: [s for s in model.sites if s.stack == stack] for stack in manifest.stacks}
+    copies = copies_sentence(corpus, keep=manifest.settings.keep_duplicates)
     shards = f"{run.shards_done} of {manifest.shards} shards"
     return {
         "run": str(folder),
@@ -52,6 +63,9 @@ def _facts(folder: Path, run: "Run") -> dict[str, str]:
         ),
         "corpus": f"{', '.join(corpus.sources)} ({corpus.documents} documents)",
         "texts": f"{corpus.windows} windows of up to {manifest.settings.window_tokens} tokens",
+        "sample": sample_sentence(corpus),
+        **({"copies": copies} if copies else {}),
+        **({"labels": labels_sentence(labels)} if labels else {}),
         "shards": shards,
         "similarity": manifest.settings.similarity,
         "pairs": str(manifest.settings.pairs),
@@ -59,7 +73,16 @@ def _facts(folder: Path, run: "Run") -> dict[str, str]:
         "created": manifest.created,
         "packages": ", ".join(f"{name} {number}" for name, number in manifest.packages.items()),
         "left out": f"{count_kinds(run.left_out)} windows",
+        **({"notes": "; ".join(model.flags)} if model.flags else {}),
     }
+
+
+def _labels(run: "Run") -> "list[LabelCount]":
+    """The labels of the windows; none where the windows are missing or damaged."""
+    try:
+        return run.files.labels()
+    except RunError:
+        return []
 
 
 def _state(folder: Path, run: "Run", shards: str) -> dict[str, str]:

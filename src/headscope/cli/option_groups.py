@@ -12,6 +12,7 @@ typer is given `flatten(analyze_command)`, which has a parameter for every optio
 """
 
 import inspect
+import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import MISSING, dataclass, fields
@@ -20,6 +21,9 @@ from inspect import Parameter
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 from typer.models import OptionInfo
+
+from headscope.errors import SettingsError, shortened
+from headscope.settings import MAX_NUMBER
 
 
 class OptionGroup:
@@ -80,6 +84,8 @@ def flatten(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def flat_command(**values: Any) -> Any:
+        for name, value in values.items():
+            _refuse_absurd(name, value)
         filled = {
             name: group(**{field.name: values.pop(field.name) for field in fields(group)})  # type: ignore[arg-type]
             for name, group in groups.items()
@@ -90,6 +96,15 @@ def flatten(command: Callable[..., Any]) -> Callable[..., Any]:
     flat_command.__signature__ = flat_signature  # type: ignore[attr-defined]
     flat_command.__annotations__ = {name: option.annotation for name, option in flat.items()}
     return flat_command
+
+
+def _refuse_absurd(name: str, value: object) -> None:
+    """Refuse numbers that no option can mean, before libraries meet them."""
+    option = "--" + name.replace("_", "-")
+    if isinstance(value, int) and abs(value) > MAX_NUMBER:
+        raise SettingsError(f"{option}: {shortened(value, 40)} is too large; give at most 2^31 - 1")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingsError(f"{option}: {value} is not a number; give a finite one")
 
 
 def _parameters(group: type[OptionGroup]) -> list[Parameter]:

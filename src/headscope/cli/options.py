@@ -96,6 +96,13 @@ class PairOptions(OptionGroup, panel="Measuring"):
     special_tokens: Annotated[
         bool, typer.Option("--special-tokens", help="Let special tokens form pairs.")
     ] = DEFAULTS.special_tokens
+    column_mass: Annotated[
+        str,
+        typer.Option(
+            help="How attention received is scaled: counted (per query that sees the token, "
+            "relative to tokens that may form pairs) or paper (as it is, relative to all tokens)."
+        ),
+    ] = DEFAULTS.column_mass
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """`headscope segment`: a text cut into sentences or topics, one per line."""
 
 import json
+import stat
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import typer
 
 from headscope.cli.option_groups import OptionGroup
 from headscope.cli.options import PrintOptions, SegmentBy, SegmenterOptions
-from headscope.errors import CorpusError
+from headscope.errors import CorpusError, shortened
 
 if TYPE_CHECKING:
     from headscope.system.progress import Progress
@@ -89,16 +90,22 @@ def segment_command(
 
 
 def _source(file: str) -> "SourceFile":
-    from headscope.text.readers.source_file import SourceFile
+    from headscope.text.readers.source_file import STANDARD_INPUT, SourceFile, as_unicode
 
-    if file == "-":
-        return SourceFile(None, "stdin")
-    path = Path(file)
-    if "\0" in file or not path.exists():
-        raise CorpusError(f"no such file: {file}; check the path, or give - for standard input")
-    if path.is_dir():
-        raise CorpusError(f"{file} is a folder; give one text file")
-    return SourceFile(path, path.name)
+    if file in STANDARD_INPUT:
+        return SourceFile.standard_input()
+    named = shortened(as_unicode(file))
+    try:
+        is_folder = stat.S_ISDIR(Path(file).stat().st_mode)
+    except (OSError, ValueError):
+        raise CorpusError(
+            f"no such file: {named}; check the path, or give - for standard input"
+        ) from None
+    if is_folder:
+        raise CorpusError(f"{named} is a folder; give one text file")
+    source = SourceFile.at(Path(file))
+    source.check()
+    return source
 
 
 def _watched(source: "SourceFile", progress: "Progress") -> Iterator[str]:

@@ -8,6 +8,7 @@ import typer
 from headscope.cli.options import Json, RunFolder
 from headscope.cli.tables import Column, cell, print_table
 from headscope.settings import SUBSET_WINDOWS
+from headscope.system.terminal import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +62,7 @@ def stability_command(
             _print_agreement(title, result.domains, stack)
             _print_domains(result.domains, stack)
     for sentence in result.unanswered:
-        typer.echo(f"not answered: {sentence}")
+        typer.echo(f"not answered: {visible(sentence)}")
 
 
 def _facts(result: "StabilityResult") -> dict[str, Any]:

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headscope.system.terminal import visible
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -24,8 +26,11 @@ def print_table(
     title: str | None = None,
     caption: str | None = None,
     gap: int = 1,
+    narrow: bool = False,
 ) -> None:
     """Print a table. In a terminal that is too narrow its lines wrap; nothing is cut.
+
+    Control characters are written out, wherever a cell comes from.
 
     Args:
         columns: Its columns, from left to right.
@@ -34,6 +39,7 @@ def print_table(
         title: Above it, as plain text.
         caption: Below it, as plain text.
         gap: Spaces between columns.
+        narrow: Whether columns of numbers are as narrow as they can be, and lines have no margin.
     """
     from rich import box
     from rich.console import Console
@@ -44,26 +50,31 @@ def print_table(
         box=box.SIMPLE_HEAD,
         padding=(0, gap, 0, 0),
         pad_edge=False,
-        title=None if title is None else escape(title),
+        show_edge=not narrow,
+        title=None if title is None else escape(visible(title)),
         title_justify="left",
-        caption=None if caption is None else escape(caption),
+        caption=None if caption is None else escape(visible(caption)),
         caption_justify="left",
     )
-    for column in columns:
+    rows = list(rows)
+    for place, column in enumerate(columns):
         longest_word = max(map(len, column.title.split()), default=0)
         table.add_column(
-            escape(column.title),
+            escape(visible(column.title, keep="\n")),
             justify="right" if column.number else "left",
             no_wrap=not (column.number or column.wrap),
             overflow="fold",
             # No word of a title is cut: it wraps at spaces alone.
             min_width=max(column.min_width, longest_word),
+            width=max([longest_word, *(len(row[place]) for row in rows if row)])
+            if narrow and column.number
+            else None,
         )
     for row in rows:
         if row is None:
             table.add_section()
         else:
-            table.add_row(*row)
+            table.add_row(*(visible(words, keep="\n") for words in row))
     Console(highlight=False).print(table, crop=False)
 
 

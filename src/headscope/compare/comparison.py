@@ -70,7 +70,9 @@ class Comparison:
     roles: pd.DataFrame
     """The number of heads with each role: role, heads, share."""
     claims: pd.DataFrame
-    """The verdict on each claim of the paper: claim, status, effect, low, high, summary."""
+    """The verdict on each claim of the paper: claim, status, effect, low, high, documents, summary;
+    choices, choices_hold and choices_fail, the number of analysis choices that it was tried under,
+    and of those under which it holds or fails."""
     remarks: tuple[str, ...]
     """How the runs differ other than in the model, and what limits the comparison."""
     steps: tuple[int, ...] | None
@@ -188,7 +190,8 @@ def _thirds(row: Row, rows: Sequence[Row]) -> list[dict[str, Any]]:
     records = []
     for quantity, (third, layers) in product(QUANTITIES, thirds.items()):
         samples = quantity.samples(row.resampled, layers)
-        found = interval_of(samples)
+        documents = len(row.documents.present)
+        found = interval_of(samples, documents)
         record = _identity(row) | {
             "third": third,
             "quantity": quantity.name,
@@ -199,7 +202,8 @@ def _thirds(row: Row, rows: Sequence[Row]) -> list[dict[str, Any]]:
         if reference is not None:
             other = quantity.samples(reference.resampled, _layers_by_third(reference)[third])
             # Sample by sample: what both have in common cancels.
-            difference = interval_of(samples - other)
+            shared = min(documents, len(reference.documents.present))
+            difference = interval_of(samples - other, shared)
             record |= {
                 "reference": reference.name,
                 "shared_documents": row.documents.shared(reference.documents),
@@ -220,7 +224,8 @@ def _layers_by_third(row: Row) -> dict[str, list[int]]:
 def _curve(row: Row) -> list[dict[str, Any]]:
     records = []
     for quantity, layer in product(QUANTITIES, row.resampled.layers):
-        found = interval_of(quantity.samples(row.resampled, [layer]))
+        samples = quantity.samples(row.resampled, [layer])
+        found = interval_of(samples, len(row.documents.present))
         records.append(
             _identity(row)
             | {
@@ -239,7 +244,7 @@ def _roles(row: Row, beginning: Run | None) -> pd.DataFrame:
     if beginning is None or row.run.untrained:
         roles = row.run.roles
     else:
-        roles = assign_roles(row.run.heads, beginning.heads)
+        roles = assign_roles(row.run.heads, [beginning.heads])
     counts = roles.loc[roles["stack"] == row.stack, "role"].value_counts()
     table = counts.rename_axis("role").reset_index(name="heads")
     return table.assign(**_identity(row), share=table["heads"] / counts.sum())
@@ -255,6 +260,10 @@ def _claims(rows: Sequence[Row], seed: int) -> pd.DataFrame:
             "effect": verdict.effect.value if verdict.effect else None,
             "low": verdict.effect.low if verdict.effect else None,
             "high": verdict.effect.high if verdict.effect else None,
+            "documents": verdict.documents,
+            "choices": len(verdict.robustness.choices) if verdict.robustness else 0,
+            "choices_hold": verdict.robustness.count("holds") if verdict.robustness else 0,
+            "choices_fail": verdict.robustness.count("fails") if verdict.robustness else 0,
             "summary": verdict.summary,
         }
         for row in rows

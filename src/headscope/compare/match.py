@@ -75,6 +75,7 @@ def match_runs(
     run: Run,
     other: Run,
     *,
+    models: Sequence[str | Path | LoadedModel] = (),
     texts: int = MATCH_WINDOWS,
     seed: int = 0,
     allow_pickle: bool = False,
@@ -86,6 +87,8 @@ def match_runs(
     Args:
         run: The run of the model whose heads are matched.
         other: The run of the model to compare with.
+        models: The models of both runs, as `load_model` takes them, or loaded. May be left out for
+            runs of `demo`: what a run says of its model is checked, but never used as a path.
         texts: Number of windows, evenly spread over the first run.
         seed: Of the null.
         allow_pickle: Whether weights in pickle files may be loaded.
@@ -95,25 +98,46 @@ def match_runs(
     ours, theirs = run.manifest.model, other.manifest.model
     if ours.tokenizer_hash != theirs.tokenizer_hash:
         raise SettingsError(_other_tokenizer(ours.name, theirs.name))
-    models = []
-    for record in (ours, theirs):
-        loaded = load_model(
-            record.name,
+    one, two = (
+        spec
+        if isinstance(spec, LoadedModel)
+        else load_model(
+            spec,
             dtype=record.dtype,
             device=record.device,
             allow_pickle=allow_pickle,
             trust_remote_code=trust_remote_code,
         )
+        for spec, record in zip(_models_of((run, other), models), (ours, theirs), strict=True)
+    )
+    for loaded, record, folder in ((one, ours, run.folder), (two, theirs, other.folder)):
         if loaded.weights_hash != record.weights_hash:
             raise ModelError(
-                f"{record.name} has other weights than when its run was made; analyse it again, "
-                "or restore the old weights"
+                f"{loaded.name} has other weights than the model of {folder}; pass the model that "
+                "the run was made with, or analyse this one"
             )
-        models.append(loaded)
     last = run.manifest.corpus.windows - 1
     chosen = np.unique(np.linspace(0, last, texts).round().astype(np.int64))
     windows = windows_from_table(run.windows().take(chosen))
-    return _match(models[0], models[1], windows, seed, progress)
+    return _match(one, two, windows, seed, progress)
+
+
+def _models_of(
+    runs: tuple[Run, Run], models: Sequence[str | Path | LoadedModel]
+) -> Sequence[str | Path | LoadedModel]:
+    """The models as they were passed; demo where none were, and both runs are of demo."""
+    if models:
+        if len(models) != len(runs):
+            raise SettingsError(f"models: {len(models)} given, pass one for each run")
+        return models
+    for run in runs:
+        if run.manifest.model.name != "demo":
+            raise SettingsError(
+                f"the model of {run.folder} must be passed to match heads: a run is never believed "
+                "about where its model is; pass --model once for each run, in their order "
+                "(models=[...])"
+            )
+    return ["demo", "demo"]
 
 
 def _match(

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from headscope.run import Run
+from headscope.runs.corpus_summary import sample_sentence
+from headscope.runs.manifest import Manifest
 
 _SETTINGS = {
     "window_tokens": "windows of {} tokens",
@@ -53,6 +55,11 @@ def _between(first: Run, run: Run, name: str) -> Iterator[str]:
             )
         else:
             yield f"another corpus than {name}: differences may come from the texts"
+    elif _drawn(ours) != _drawn(theirs):
+        yield (
+            f"{sample_sentence(theirs.corpus)}, where {name} has "
+            f"{sample_sentence(ours.corpus)}: another sample of the same corpus"
+        )
     if ours.model.tokenizer_hash != theirs.model.tokenizer_hash:
         yield f"another tokenizer than {name}: distances and repetitions count other tokens"
     if ours.packages["headscope"] != theirs.packages["headscope"]:
@@ -60,3 +67,10 @@ def _between(first: Run, run: Run, name: str) -> Iterator[str]:
             f"measured by headscope {theirs.packages['headscope']}, "
             f"{name} by {ours.packages['headscope']}"
         )
+
+
+def _drawn(manifest: Manifest) -> tuple[object, ...]:
+    """What decides which documents of a corpus are in a run, beside the tokenizer."""
+    corpus = manifest.corpus
+    seed = manifest.settings.seed if corpus.sample == "random" else None
+    return corpus.sample, seed, None if corpus.sample == "all" else corpus.texts_asked

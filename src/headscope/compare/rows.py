@@ -34,8 +34,8 @@ class Row:
 
     @property
     def deepest(self) -> int:
-        """The number of the last layer measured: depth is relative to it."""
-        return max(self.resampled.layers)
+        """Number of layers of the stack, measured or not: depth is relative to it."""
+        return self.run.manifest.layers_of(self.stack)
 
 
 def comparison_rows(runs: Mapping[str, Run], *, untrained: bool, seed: int) -> list[Row]:

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow.dataset as ds
 from jaxtyping import Int
 from numpy.typing import NDArray
 
 from headscope.compare.quantities import COLUMNS
+from headscope.findings.resampling.documents import document_numbers
 from headscope.findings.resampling.resampled_run import ResampledRun, resample_columns
 from headscope.run import Run
 from headscope.runs.parquet_files import refuse_unreadable
@@ -56,27 +58,13 @@ def shared_documents(runs: Sequence[Run]) -> list[SharedDocuments]:
         runs: Those that are compared; runs of the same corpus form a group.
     """
     corpora = [tuple(Path(source).name for source in run.manifest.corpus.sources) for run in runs]
-    names = [_documents_of(run) for run in runs]
     documents: list[SharedDocuments | None] = [None] * len(runs)
     for group, corpus in enumerate(dict.fromkeys(corpora)):
         members = [place for place, of_run in enumerate(corpora) if of_run == corpus]
-        keys: Sequence[Sequence[object]] = [names[place] for place in members]
-        if len({name for of_run in keys for name in of_run}) == 1:
-            # Windows of one book: the same ones only where they were cut the same.
-            keys = [
-                [
-                    (runs[place].manifest.corpus.window_hashes, window)
-                    for window in range(len(of_run))
-                ]
-                for place, of_run in zip(members, keys, strict=True)
-            ]
-        numbers = {
-            key: number
-            for number, key in enumerate(dict.fromkeys(key for of_run in keys for key in of_run))
-        }
-        for place, of_run in zip(members, keys, strict=True):
-            of_window = np.array([numbers[key] for key in of_run], dtype=np.int64)
-            documents[place] = SharedDocuments(group, len(numbers), of_window)
+        numbers = _numbers([runs[place] for place in members])
+        size = 1 + max(int(of_run.max()) for of_run in numbers)
+        for place, of_window in zip(members, numbers, strict=True):
+            documents[place] = SharedDocuments(group, size, of_window)
     return [of_run for of_run in documents if of_run is not None]
 
 
@@ -105,11 +93,24 @@ def resample_stack(
             np.add.at(summed, of_run.of_window, per_window)
             # A column that does not apply is absent, not zero.
             summed[:, np.isnan(values).all(axis=(0, 2))] = np.nan
-    return resample_columns(columns, np.arange(size), layers, seed + group)
+    return resample_columns(columns, layers, seed + group)
 
 
-def _documents_of(run: Run) -> list[object]:
-    """The document of each window."""
-    with refuse_unreadable(f"a table of {run.folder}"):
-        names: list[object] = run.windows().to_table(columns=["document"])["document"].to_pylist()
-    return names
+def _numbers(runs: Sequence[Run]) -> list[NDArray[np.int64]]:
+    """The number of each window's document, in runs of one corpus."""
+    windows = [run.windows() for run in runs]
+    with refuse_unreadable(f"a table of {', '.join(str(run.folder) for run in runs)}"):
+        if len(set().union(*map(_ids, windows))) > 1:
+            return document_numbers(*windows)
+    # Windows of one book: the same ones only where they were cut the same.
+    corpora = {run.manifest.corpus.window_hashes: run.manifest.corpus.windows for run in runs}
+    ends = dict(zip(corpora, np.cumsum(list(corpora.values())).tolist(), strict=True))
+    return [
+        np.arange(ends[hashes] - corpora[hashes], ends[hashes], dtype=np.int64)
+        for hashes in (run.manifest.corpus.window_hashes for run in runs)
+    ]
+
+
+def _ids(windows: ds.Dataset) -> set[str]:
+    """The ids of the documents; copies have ids of their own."""
+    return set(windows.to_table(columns=["document"])["document"].unique().to_pylist())

@@ -1,18 +1,10 @@
 """Depth: where a layer lies in a stack, whatever the number of layers.
 
-There are two ways to divide a stack into thirds:
-
-- by number (`third_of`, `layers_by_third`): the thirds of the whole stack, whichever of its layers
-  were measured. They do not overlap, so that models of different depth can be compared third by
-  third, but in a stack of two layers the middle third is empty.
-- by count (`middle_third`, `final_third`): a third of the layers that were measured, rounded up.
-  Neither is ever empty, so that claims can always be judged, but the two may share a layer: of four
-  layers the middle third is 2 and 3, the final third 3 and 4.
-
-With 3, 6, 9, 12, ... layers, all of them measured, both give the same layers.
+The thirds of a stack are those of all its layers, whichever of them were measured, and they do not
+overlap. A layer belongs to the third in which its middle lies: of four layers the first third has
+one, the middle third two, the last third one; of two layers, none is in the middle.
 """
 
-import math
 from collections.abc import Sequence
 
 PARTS = ("first", "middle", "last")
@@ -41,20 +33,20 @@ def layers_by_third(layers: Sequence[int], deepest: int) -> dict[str, list[int]]
     }
 
 
-def middle_third(layers: Sequence[int]) -> tuple[int, ...]:
-    """The middle third of the layers that were measured, rounded up.
+def layers_in(part: str, layers: Sequence[int], deepest: int) -> tuple[int, ...]:
+    """The layers, of those that were measured, in one third of a stack.
 
-    >>> middle_third([1, 2, 3, 4]), final_third([1, 2, 3, 4])
-    ((2, 3), (3, 4))
+    >>> layers_in("last", [1, 2, 3], deepest=6)
+    ()
+    >>> layers_in("last", [1, 2, 3, 4, 5, 6], deepest=6)
+    (5, 6)
+
+    Args:
+        part: One of `PARTS`.
+        layers: The numbers of the layers that were measured.
+        deepest: Number of layers of the whole stack.
     """
-    third = math.ceil(len(layers) / 3)
-    start = (len(layers) - third) // 2
-    return tuple(layers[start : start + third])
-
-
-def final_third(layers: Sequence[int]) -> tuple[int, ...]:
-    """The final third of the layers that were measured, rounded up."""
-    return tuple(layers[-math.ceil(len(layers) / 3) :])
+    return tuple(layer for layer in layers if third_of(layer, deepest) == part)
 
 
 def three_depths(layers: Sequence[int]) -> list[int]:

@@ -1,5 +1,6 @@
 """The table of findings: a row per layer, a few columns, for the terminal and the report alike."""
 
+import math
 from dataclasses import dataclass
 
 import pandas as pd
@@ -44,7 +45,8 @@ def finding_rows(layers: pd.DataFrame) -> list[list[str]]:
     """The cells of the table as text, a list per layer."""
     columns = finding_columns()
     return [
-        [format_cell(row[column.column], column.form) for column in columns]
+        # A run of an older version has fewer measures.
+        [format_cell(row.get(column.column, math.nan), column.form) for column in columns]
         for row in layers.to_dict("records")
     ]
 

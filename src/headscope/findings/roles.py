@@ -1,15 +1,16 @@
 """The role of each head: what its pairs and its attention are mostly about, by stated rules.
 
-A head has a trait when a measure clears two bars: a fixed one, below which the trait would be too
-weak to name the head after, and the largest value among the heads of the untrained model, which
-learning does not explain. A head with one trait has that role, a head with several is mixed. A head
-with none is local or broad by the distance of its pairs, or mixed.
+A head has a trait when a measure clears the bar: a fixed one, below which the trait would be too
+weak to name the head after, or what the strongest head of an untrained model has, on average over
+seeds, whichever is higher. Claims about heads have the same bar, and more seeds do not move it. A
+head is named after its strongest trait, and its others are listed. A head without a trait is local
+or broad by the distance of its pairs, or has no clear role.
 
 To add a role that a measure decides, put it into `ROLES` below: the role map, the report with its
 legend, and the comparison of runs take name, letter and colours from there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +30,8 @@ class Trait:
     """What a measure must show for a head to be named after it."""
 
     strength: Callable[[pd.DataFrame], "pd.Series[float]"]
-    """How strongly each head of a table has the trait, as a share between 0 and 1."""
+    """How strongly each head of a table has the trait, as a share between 0 and 1; NaN where the
+    run has not measured it."""
     bar: float
     """The smallest share that makes the trait worth naming."""
 
@@ -49,17 +51,35 @@ class Role:
     """The colour of the letter."""
     meaning: str
     trait: Trait | None = None
-    """None for the roles of heads that have no trait, or several."""
+    """None for the roles of heads that have no trait."""
+    title: str = ""
+    """What pages call it; its name, if empty."""
+
+    @property
+    def words(self) -> str:
+        """What pages call it."""
+        return self.title or self.name
 
 
 def excess(measure: str) -> Callable[[pd.DataFrame], "pd.Series[float]"]:
     """How far a measure is beyond its expectation: (value - expected) / (maximum - expected)."""
 
     def strength(heads: pd.DataFrame) -> "pd.Series[float]":
+        if measure not in heads:
+            return pd.Series(np.nan, index=heads.index)
         beyond = MEASURES[measure].relative_excess(
             heads[measure].to_numpy(), heads[f"{measure}_expected"].to_numpy()
         )
         return pd.Series(beyond, index=heads.index)
+
+    return strength
+
+
+def share(measure: str) -> Callable[[pd.DataFrame], "pd.Series[float]"]:
+    """A measure that is a share already."""
+
+    def strength(heads: pd.DataFrame) -> "pd.Series[float]":
+        return heads[measure] if measure in heads else pd.Series(np.nan, index=heads.index)
 
     return strength
 
@@ -87,15 +107,22 @@ ROLES: Registry[Role] = Registry(
             name="common-token",
             letter="C",
             colour="#E69F00",
-            meaning="pair elements that are the focal token, beyond its frequency",
-            trait=Trait(excess("focal_concentration"), 0.5),
+            meaning="pairs of different tokens that contain one common token, beyond chance",
+            trait=Trait(excess("common_token"), 0.5),
         ),
         Role(
             name="separator",
             letter="P",
             colour="#CC79A7",
             meaning="attention on . ! ?",
-            trait=Trait(lambda heads: heads["separator_attention"], 0.25),
+            trait=Trait(share("separator_attention"), 0.25),
+        ),
+        Role(
+            name="special-separator",
+            letter="E",
+            colour="#F0E442",
+            meaning="attention on special separators ([SEP], </s>)",
+            trait=Trait(share("special_separator_attention"), 0.25),
         ),
         Role(name="local", letter="L", colour="#56B4E9", meaning="pairs of near tokens"),
         Role(
@@ -106,42 +133,66 @@ ROLES: Registry[Role] = Registry(
             meaning="pairs over any distance",
         ),
         Role(
-            name="mixed",
-            letter="M",
+            name="none",
+            letter="N",
             colour="#BBBBBB",
-            meaning="several traits, or none that is clear",
+            meaning="no trait clears its bar, and pairs are neither near nor spread",
+            title="no clear role",
         ),
     ],
 )
 
 
-def assign_roles(heads: pd.DataFrame, untrained: pd.DataFrame | None) -> pd.DataFrame:
-    """The role of every head with the evidence for it: stack, layer, head, role, evidence.
+def assign_roles(heads: pd.DataFrame, untrained: Sequence[pd.DataFrame] = ()) -> pd.DataFrame:
+    """The role of every head: stack, layer, head, role, others, evidence.
+
+    `others` are the names of its weaker traits, the strongest first, with commas between them.
 
     Args:
         heads: A table of measures per head, as `Run.heads`.
-        untrained: The same of the untrained model; without it the fixed bars alone decide.
+        untrained: The same of the untrained model, a table for each seed; without them the fixed
+            bars alone decide.
     """
-    parts = [
-        _roles_of_stack(
-            of_stack, None if untrained is None else untrained[untrained["stack"] == stack]
-        )
-        for stack, of_stack in heads.groupby("stack", sort=False)
-    ]
+    parts = []
+    for stack, of_stack in heads.groupby("stack", sort=False):
+        seeds = [table[table["stack"] == stack] for table in untrained]
+        parts.append(_roles_of_stack(of_stack, bars_of(seeds)))
     return pd.concat(parts, ignore_index=True)
 
 
-def _roles_of_stack(heads: pd.DataFrame, untrained: pd.DataFrame | None) -> pd.DataFrame:
+def bars_of(untrained: Sequence[pd.DataFrame]) -> dict[str, float]:
+    """The strength that a head must exceed to be named after each trait.
+
+    Args:
+        untrained: The heads of one stack of the untrained model, a table for each seed.
+    """
+    return {role.name: _bar(role.trait, untrained) for role in ROLES if role.trait is not None}
+
+
+def _bar(trait: Trait, untrained: Sequence[pd.DataFrame]) -> float:
+    # The mean of the largest of each seed, as for claims: the largest of all seeds would grow with
+    # their number.
+    largest = np.array([trait.strength(table).max() for table in untrained], dtype=float)
+    measured = largest[np.isfinite(largest)]
+    return max(trait.bar, float(measured.mean())) if len(measured) else trait.bar
+
+
+def _roles_of_stack(heads: pd.DataFrame, bars: Mapping[str, float]) -> pd.DataFrame:
     traits = {role.name: role.trait for role in ROLES if role.trait is not None}
-    bars = {role: _bar(trait, untrained) for role, trait in traits.items()}
     strengths = {role: trait.strength(heads).to_numpy(float) for role, trait in traits.items()}
     records = []
     for place, head in enumerate(heads.to_dict("records")):
         strength = {role: float(values[place]) for role, values in strengths.items()}
-        clear = [role for role, value in strength.items() if value > bars[role]]
+        beyond = {
+            role: _beyond(value, bars[role])
+            for role, value in strength.items()
+            if np.isfinite(value)
+        }
+        ranked = sorted(beyond, key=lambda role: -beyond[role])
+        clear = [role for role in ranked if beyond[role] > 0]
         distance, random = head["mean_distance"], head["mean_distance_expected"]
         # Without a clear trait, the nearest miss is the most telling.
-        shown = clear or [max(strength, key=lambda role: strength[role] / bars[role])]
+        shown = clear or ranked[:1]
         evidence = [f"{role} {strength[role]:.2f} (bar {bars[role]:.2f})" for role in shown]
         evidence.append(f"mean distance {distance:.1f} (random pairs {random:.1f})")
         records.append(
@@ -149,24 +200,22 @@ def _roles_of_stack(heads: pd.DataFrame, untrained: pd.DataFrame | None) -> pd.D
                 "stack": head["stack"],
                 "layer": head["layer"],
                 "head": head["head"],
-                "role": _role(clear, distance / random),
+                "role": clear[0] if clear else _role_by_distance(distance / random),
+                "others": ", ".join(clear[1:]),
                 "evidence": "; ".join(evidence),
             }
         )
     return pd.DataFrame(records)
 
 
-def _bar(trait: Trait, untrained: pd.DataFrame | None) -> float:
-    if untrained is None or untrained.empty:
-        return trait.bar
-    return float(np.nanmax([trait.bar, trait.strength(untrained).max()]))
+def _beyond(strength: float, bar: float) -> float:
+    """How much of the way from the bar to 1 a head goes; traits with different bars compare."""
+    return (strength - bar) / max(1 - bar, 1e-9)
 
 
-def _role(clear: list[str], distance_to_random: float) -> str:
-    if len(clear) == 1:
-        return clear[0]
-    if not clear and distance_to_random <= LOCAL_BELOW:
+def _role_by_distance(distance_to_random: float) -> str:
+    if distance_to_random <= LOCAL_BELOW:
         return "local"
-    if not clear and distance_to_random >= BROAD_ABOVE:
+    if distance_to_random >= BROAD_ABOVE:
         return "broad"
-    return "mixed"
+    return "none"

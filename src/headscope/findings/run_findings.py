@@ -11,13 +11,12 @@ import pandas as pd
 import xarray as xr
 
 from headscope.errors import RunError
-from headscope.findings.claims import Evidence, Verdict, judge
-from headscope.findings.claims.evidence import evidence_of
+from headscope.findings.claims import StackEvidence, Verdict, judge
+from headscope.findings.gather_evidence import gather_evidence
 from headscope.findings.resampling.window_table import WindowTable, read_window_table
 from headscope.findings.roles import assign_roles
 from headscope.findings.stability import Domain, StabilityResult, stability
 from headscope.findings.sweep import sweep_table
-from headscope.measures import measured_columns
 from headscope.measures.tables import head_table, layer_table
 from headscope.runs.folder import RunFolder
 from headscope.runs.results import read_results
@@ -38,7 +37,10 @@ class RunFindings:
     @cached_property
     def stacks(self) -> dict[str, xr.Dataset]:
         """The reduced arrays of each attention stack."""
-        return {stack: read_results(self.folder.path, stack) for stack in self.manifest.stacks}
+        return {
+            stack: read_results(self.folder.path, self.manifest, stack, self.folder.within)
+            for stack in self.manifest.stacks
+        }
 
     @property
     def arrays(self) -> xr.Dataset:
@@ -69,27 +71,16 @@ class RunFindings:
 
     @cached_property
     def roles(self) -> pd.DataFrame:
-        """The role of every head, with the evidence: stack, layer, head, role, evidence."""
+        """The role of every head: stack, layer, head, role, others (weaker traits), evidence."""
         return self.roles_of(self.heads)
 
     def roles_of(self, heads: pd.DataFrame) -> pd.DataFrame:
         """The roles of the heads in a table like `heads`, against the untrained model."""
-        nulls = [null.heads for null in self.untrained]
-        return assign_roles(heads, pd.concat(nulls, ignore_index=True) if nulls else None)
+        return assign_roles(heads, [null.heads for null in self.untrained])
 
-    def evidence(self, seed: int = 0) -> dict[str, Evidence]:
-        """What claims are judged on, for each stack: the run and its nulls, resampled."""
-        columns = measured_columns()
-        return {
-            stack: evidence_of(
-                stack,
-                self.window_table(stack, columns),
-                [null.window_table(stack, columns) for null in self.untrained],
-                dataset,
-                seed,
-            )
-            for stack, dataset in self.stacks.items()
-        }
+    def evidence(self, seed: int = 0) -> dict[str, StackEvidence]:
+        """What claims are judged on, for each stack: the run and its nulls, resampled together."""
+        return gather_evidence(self, seed)
 
     def claims(self, seed: int = 0) -> list[Verdict]:
         """The verdict on each claim of the paper, for each stack."""

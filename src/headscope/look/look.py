@@ -9,7 +9,7 @@ from typing import Unpack
 
 import numpy as np
 
-from headscope.errors import CorpusError, MeasurementError, SettingsError
+from headscope.errors import CorpusError, MeasurementError, SettingsError, shortened
 from headscope.kernels.token_rows import all_finite, column_mass, scaled_mass
 from headscope.look.view import LayerView, StackView, View
 from headscope.measuring.batch import stack_reading
@@ -18,6 +18,7 @@ from headscope.models.load import LoadOptions, load_model
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite, LayerCapture
 from headscope.settings import (
+    ColumnMass,
     SettingOptions,
     Settings,
     SimilarityVariant,
@@ -39,6 +40,7 @@ class LookOptions(LoadOptions, total=False):
     pairs: str
     attention_threshold: float
     special_tokens: bool
+    column_mass: ColumnMass
 
 
 def look(
@@ -58,8 +60,8 @@ def look(
         text: What the model reads. A text that is too long for the model is refused.
         window: Look only at the first tokens: this many, special tokens included.
         **options: What is looked at: `layers`, `similarity`, `pairs`, `attention_threshold`,
-            `special_tokens`, with the defaults of `headscope.settings.Settings`. How the model is
-            loaded: `dtype`, `device`, `allow_pickle`, `trust_remote_code`.
+            `special_tokens`, `column_mass`, with the defaults of `headscope.settings.Settings`.
+            How the model is loaded: `dtype`, `device`, `allow_pickle`, `trust_remote_code`.
     """
     refuse_unknown_options("look", options, LookOptions)
     loading = take_options(options, LoadOptions)
@@ -83,7 +85,7 @@ def _window(model: LoadedModel, text: str, window: int | None) -> Window:
         raise CorpusError("the text is empty; give at least two words")
     body = len(tokenizer.encode(text).token_ids)
     if body < 2:
-        raise CorpusError(f"the text {text!r} is one token; a pair needs two")
+        raise CorpusError(f"the text {shortened(text)!r} is one token; a pair needs two")
     whole = body + len(tokenizer.prefix_ids) + len(tokenizer.suffix_ids)
     if window is None and tokenizer.max_tokens is not None and whole > tokenizer.max_tokens:
         raise SettingsError(

@@ -132,14 +132,20 @@ class View:
 
         It is averaged over the queries that can see the token. Special tokens, and the first token
         of causal models, are set to 0: otherwise they would push all others below any threshold.
+        With `column_mass="paper"` it is the column sums of A relative to the largest one.
         """
         return _stacked([layer.column_mass for layer in self._here.layers])
 
     @property
     def high_attention(self) -> NDArray[np.bool_]:
-        """Whether a token's column mass reaches the attention threshold: layer, head, key token."""
+        """Whether a token's column mass reaches the attention threshold: layer, head, key token.
+
+        Special tokens are no high-attention tokens, unless they may form pairs.
+        """
+        may_be_high = self._here.batch.keys.counted(self.settings.special_tokens)[0]
         # Compared in the dtype of the mass, like the kernels do: 0.3 is another number in float32.
         high: NDArray[np.bool_] = self.column_mass >= self.settings.attention_threshold
+        high &= _array(may_be_high)
         return high
 
     @cached_property

@@ -1,146 +1,202 @@
-"""Each claim finds what was planted, stays silent where nothing was, and says what it cannot."""
+"""Each claim finds what was planted, fails on data against it, and says what it cannot answer."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from headscope.findings.claims import CLAIMS, judge
-from headscope.findings.claims.sanity import sanity_signs
-from tests.findings.claims.simulated import BLIND, HEADS, LAYERS, resampled, simulated_evidence
-from tests.findings.claims.simulated import simulated_table as table
+from headscope.findings.claims import CLAIMS, Evidence, Finding, find
+from headscope.findings.claims.claim import MIN_DOCUMENTS
+from headscope.findings.resampling.resampled_run import ResampledRun
+from tests.findings.claims.cases import CASES
+from tests.findings.claims.simulated import LAYERS, USUAL, Study, Truth, by_third, simulate
 
-SIMULATIONS = 200
+NAMES = [claim.name for claim in CLAIMS]
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+every_claim = pytest.mark.parametrize("name", NAMES)
 
-first_middle_final = np.array([0.9, 0.9, 0.5, 0.5, 0.8, 0.8])[:, None] * BLIND
-one_head = np.zeros((LAYERS, HEADS))
-one_head[2, 1] = 1
 
-PLANTED = {
-    "separators": {"separators": 0.3},
-    "beyond-attention": {"repetition": 0.3},
-    "repetition-heads": {"repetition": 0.05 + 0.6 * one_head},
-    "common-token-heads": {"focal": 0.15 + 0.3 * one_head},
-    "range": {"distance": first_middle_final},
-    "same-sentence": {"same_sentence": 0.36},
-    "focal-tokens": {"exclusiveness": 0.9},
+def found(name: str, evidence: Evidence) -> Finding:
+    return find(CLAIMS[name], evidence)
+
+
+def planted(name: str, study: Study = USUAL) -> Evidence:
+    case = next(case for case in CASES if case.claim == name)
+    return simulate(1, case.planted, study)
+
+
+def with_columns(evidence: Evidence, **columns: np.ndarray | float) -> Evidence:
+    """The same evidence with other columns, in the run and in the untrained models."""
+
+    def changed(run: ResampledRun) -> ResampledRun:
+        shape = run.columns["pairs"].shape
+        new = {name: np.broadcast_to(values, shape) for name, values in columns.items()}
+        return ResampledRun({**run.columns, **new}, run.draws, run.layers, run.windows)
+
+    return replace(
+        evidence,
+        run=changed(evidence.run),
+        untrained=tuple(changed(run) for run in evidence.untrained),
+    )
+
+
+def test_every_claim_has_a_case():
+    assert {case.claim for case in CASES} == set(NAMES)
+
+
+@every_case
+def test_a_planted_effect_holds(case):
+    assert case.find(simulate(1, case.planted)).status == "holds"
+
+
+@every_case
+def test_data_against_a_claim_fail_it(case):
+    assert case.find(simulate(1, case.against)).status == "fails"
+
+
+@every_claim
+def test_fewer_than_twenty_documents_answer_nothing_and_are_counted(name):
+    for documents in (2, 19):
+        finding = found(name, planted(name, Study(documents=documents)))
+        assert finding.status == "cannot answer"
+        assert finding.summary.startswith(f"{documents} documents are too few")
+    assert MIN_DOCUMENTS == 20
+    assert found(name, planted(name, Study(documents=20))).status == "holds"
+
+
+@every_claim
+def test_without_untrained_models_claims_say_so(name):
+    finding = found(name, replace(planted(name), untrained=()))
+    assert finding.status == "cannot answer"
+    assert "--nulls" in finding.summary
+
+
+OF_THIRDS = {
+    "separators": "last",
+    "special-separators": "last",
+    "sentence-end": "last",
+    "same-sentence": "last",
 }
-AGAINST = {
-    "separators": {},
-    "beyond-attention": {"mask": 0.95, "repetition": 0.3},
-    "repetition-heads": {},
-    "common-token-heads": {},
-    "range": {},
-    "same-sentence": {},
-    "focal-tokens": {"exclusiveness": 0.6},
-}
 
 
-def status(name: str, **means) -> str:
-    verdicts = {v.name: v.status for v in judge(simulated_evidence(seed=1, **means))}
-    return verdicts[name]
+@every_claim
+def test_the_first_half_of_the_layers_says_nothing_about_the_final_third(name):
+    finding = found(name, planted(name, Study(layers=(1, 2, 3))))
+    if name in OF_THIRDS:
+        assert finding.status == "cannot answer"
+        assert "no layer of the last third of 6 was measured" in finding.summary
+        assert "--layers" in finding.summary
+    else:
+        assert finding.status == "holds"
+        assert "3 of 6 layers" in finding.summary
 
 
-def test_every_claim_has_a_planted_case():
-    assert {claim.name for claim in CLAIMS} == set(PLANTED) == set(AGAINST)
+def test_range_needs_the_first_layer():
+    finding = found("range", planted("range", Study(layers=(3, 4, 5))))
+    assert finding.status == "cannot answer"
+    assert "layer 1 was not measured" in finding.summary
 
 
-@pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_effect_holds(name):
-    assert status(name, **PLANTED[name]) == "holds"
+@pytest.mark.parametrize("name", ["range", "sentence-end"])
+def test_two_layers_have_no_middle_third(name):
+    finding = found(name, planted(name, Study(layers=(1, 2), deepest=2)))
+    assert finding.status == "cannot answer"
+    assert "2 layers have no middle third" in finding.summary
 
 
-@pytest.mark.parametrize("name", AGAINST)
-def test_data_without_the_effect_fails_the_claim(name):
-    assert status(name, **AGAINST[name]) == "fails"
+def test_two_layers_have_a_first_and_a_last():
+    truth = Truth({"separators": np.linspace(0.02, 0.5, LAYERS)[:, None]}, {"separators": 0.05})
+    evidence = simulate(1, truth, Study(layers=(1, 6), deepest=2))
+    named = replace(evidence, run=_renumbered(evidence.run), untrained=_all(evidence.untrained))
+    assert found("separators", named).status == "holds"
 
 
-def test_distinct_focal_tokens_without_effect_are_decided_about_one_time_in_twenty():
-    # 200 corpora in which the trained model is as the untrained one: 5 % nominal, both sides
-    # together. Three seeds of 20 documents make the null itself uncertain; bound: 12 %.
-    decided = [
-        next(
-            verdict.status
-            for verdict in judge(simulated_evidence(seed=1000 + 7 * number, resamples=150))
-            if verdict.name == "focal-tokens"
-        )
-        for number in range(SIMULATIONS)
-    ]
-    assert np.mean([status != "undecided" for status in decided]) <= 0.12
+def _renumbered(run: ResampledRun) -> ResampledRun:
+    return ResampledRun(run.columns, run.draws, (1, 2), run.windows)
 
 
-def test_heads_at_the_bar_are_found_special_about_one_time_in_twenty():
-    # Under false-discovery control with every head at the bar, a claim holds falsely in at most
-    # 5 % of corpora; bound by simulation error: 9 %.
-    bar = 0.05 + 0.25 * 0.95
-    found = [
-        next(
-            verdict.status
-            for verdict in judge(
-                simulated_evidence(seed=5000 + 7 * number, resamples=150, repetition=bar)
-            )
-            if verdict.name == "repetition-heads"
-        )
-        for number in range(SIMULATIONS)
-    ]
-    assert np.mean([status == "holds" for status in found]) <= 0.09
-
-
-def test_without_an_untrained_model_claims_that_need_it_say_so():
-    evidence = replace(simulated_evidence(seed=2), untrained=())
-    answers = {verdict.name: verdict for verdict in judge(evidence)}
-    for name in set(PLANTED) - {"range"}:
-        assert answers[name].status == "cannot answer"
-        assert "--nulls" in answers[name].summary
-    assert answers["range"].status != "cannot answer"
-
-
-def test_too_few_windows_answer_nothing():
-    few = resampled(table(np.random.default_rng(0), documents=5, windows=2), seed=0)
-    evidence = replace(simulated_evidence(seed=2), run=few)
-    for verdict in judge(evidence):
-        assert verdict.status == "cannot answer"
-        assert "10 windows" in verdict.summary
+def _all(runs: tuple[ResampledRun, ...]) -> tuple[ResampledRun, ...]:
+    return tuple(map(_renumbered, runs))
 
 
 @pytest.mark.parametrize("rate", [0, 1], ids=["no sentences", "one sentence a window"])
 def test_a_corpus_without_sentences_cannot_say_anything_about_them(rate):
-    evidence = simulated_evidence(seed=3)
-    sums = evidence.run.sums
-    for column in ("same_sentence_pairs", "same_sentence_expected"):
-        sums[column][:] = rate * sums["pairs"]
-    answers = {verdict.name: verdict for verdict in judge(evidence)}
-    assert answers["same-sentence"].status == "cannot answer"
+    for name in ("same-sentence", "sentence-end"):
+        evidence = planted(name)
+        pairs = evidence.run.columns["pairs"]
+        same = dict.fromkeys(("same_sentence_pairs", "same_sentence_expected"), rate * pairs)
+        finding = found(name, replace(evidence, run=_but(evidence.run, same)))
+        assert finding.status == "cannot answer"
+        assert "sentences" in finding.summary
+    evidence = planted("beyond-attention")
+    same = {"same_sentence_expected": rate * evidence.run.columns["pairs"]}
+    finding = found("beyond-attention", replace(evidence, run=_but(evidence.run, same)))
+    assert finding.status == "holds"
+    assert [test.name for test in finding.tests] == ["repetitions"]
 
 
-def test_without_sentence_contrast_pairs_are_judged_by_what_they_repeat():
-    """A minimal run does not measure it."""
-    evidence = simulated_evidence(seed=3)
-    for run in (evidence.run, *evidence.untrained):
-        run.sums["block_contrast"][:] = run.sums["block_contrast_texts"][:] = 0
-    answers = {verdict.name: verdict for verdict in judge(evidence)}
-    assert answers["same-sentence"].status != "cannot answer"
-    assert "contrast" not in answers["beyond-attention"].summary
-    (sign,) = (sign for sign in sanity_signs(evidence) if sign.name == "no sentence structure")
-    assert not sign.seen
-    assert "not measured" in sign.evidence
+def _but(run: ResampledRun, columns: dict[str, np.ndarray]) -> ResampledRun:
+    return ResampledRun({**run.columns, **columns}, run.draws, run.layers, run.windows)
 
 
-def test_cross_attention_has_no_mask_to_compare_with():
-    evidence = replace(simulated_evidence(seed=4), stack="cross")
-    answers = {verdict.name: verdict for verdict in judge(evidence)}
-    assert answers["beyond-attention"].status == "cannot answer"
+def test_a_minimal_run_judges_the_sentence_by_pairs_alone():
+    evidence = with_columns(planted("sentence-end"), block_contrast=0, block_contrast_texts=0)
+    finding = found("sentence-end", evidence)
+    assert finding.status == "holds"
+    assert len(finding.tests) == 1
+    assert "suppressed" not in finding.summary
 
 
-def test_an_untrained_model_shows_the_signs_and_a_trained_one_does_not():
-    untrained = {sign.name: sign.seen for sign in sanity_signs(simulated_evidence(seed=5))}
-    assert untrained["uniform C"]
-    trained = simulated_evidence(seed=6, distance=first_middle_final, repetition=0.3, contrast=0.5)
-    assert not any(sign.seen for sign in sanity_signs(trained))
+def test_permuted_sentences_that_give_as_much_leave_the_claim_undecided():
+    for p_value, status in ((0.001, "holds"), (0.3, "undecided")):
+        evidence = replace(planted("same-sentence"), permutation_p=lambda layers, p=p_value: p)
+        finding = found("same-sentence", evidence)
+        assert (finding.status, finding.p_value) == (status, p_value)
 
 
-def test_heads_that_choose_alike_are_noticed():
-    alike = simulated_evidence(seed=7, exclusiveness=1 / HEADS)
-    seen = {sign.name: sign for sign in sanity_signs(alike)}
-    assert seen["heads alike"].seen
-    assert "projection" in seen["heads alike"].cause
+def test_a_model_without_separators_in_its_windows_has_no_answer():
+    evidence = with_columns(planted("separators"), separator_attention=0)
+    finding = found("separators", evidence)
+    assert finding.status == "cannot answer"
+    assert "no sentence marks" in finding.summary
+
+
+def test_separators_are_judged_by_threshold_where_columns_have_high_attention_tokens():
+    evidence = planted("separators")
+
+    def high(run: ResampledRun, final: float) -> ResampledRun:
+        tokens = 10 * run.columns["texts"]
+        share = by_third(0.05, 0.05, final)
+        return _but(run, {"high_tokens": tokens, "high_separators": tokens * share})
+
+    for final, status in ((0.3, "holds"), (0.05, "fails")):
+        finding = found(
+            "separators",
+            replace(
+                evidence,
+                run=high(evidence.run, final),
+                untrained=tuple(high(run, 0.05) for run in evidence.untrained),
+            ),
+        )
+        assert finding.status == status
+        assert "high-attention tokens" in finding.summary
+
+
+def test_runs_of_older_versions_say_what_they_lack():
+    evidence = planted("common-token-heads")
+    without = {name: c for name, c in evidence.run.columns.items() if name != "common_pairs"}
+    older = ResampledRun(without, evidence.run.draws, evidence.run.layers, evidence.run.windows)
+    finding = found("common-token-heads", replace(evidence, run=older))
+    assert finding.status == "cannot answer"
+    assert "older version" in finding.summary
+
+
+def test_beyond_attention_needs_the_sample():
+    finding = found("beyond-attention", replace(planted("beyond-attention"), is_sample=False))
+    assert finding.status == "cannot answer"
+    assert "--robustness" in finding.summary
+
+
+def test_the_planted_head_is_named():
+    for name in ("repetition-heads", "common-token-heads"):
+        assert found(name, planted(name)).heads == ("layer 3 head 2",)

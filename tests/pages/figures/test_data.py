@@ -117,13 +117,18 @@ def test_distance_lines_are_shares_of_the_layers_pairs(drawn, results):
 
 
 def test_separator_points_and_lines_are_those_of_the_tables(drawn, small_run, results):
-    panel = panel_titled(drawn["separators"], "on separators")
+    for title, measure in (("on [SEP]", "special_separator"), ("on [CLS]", "start")):
+        panel = panel_titled(drawn["separators"], title)
+        heads = small_run.heads[f"{measure}_attention"].to_numpy()
+        assert heads.any()
+        assert line_labelled(panel, "head").get_ydata() == pytest.approx(heads)
+    panel = panel_titled(drawn["separators"], "on . ! ?")
     heads = small_run.heads["separator_attention"].to_numpy()
     assert line_labelled(panel, "head").get_ydata() == pytest.approx(heads)
     layers = small_run.layers["separator_attention"].to_numpy()
     assert line_labelled(panel, "layer").get_ydata() == pytest.approx(layers)
     kinds = results["token_kinds"].to_numpy()
-    chance = line_labelled(panel, "separators among tokens").get_ydata()
+    chance = line_labelled(panel, "share of tokens").get_ydata()
     assert chance[0] == chance[1] == pytest.approx(kinds[TokenKind.SEPARATOR] / kinds.sum())
 
 

@@ -12,23 +12,25 @@ def test_every_role_has_a_letter_and_a_colour_of_its_own():
     assert len({role.colour for role in ROLES}) == len(ROLES)
 
 
-def test_cells_have_the_colour_and_letter_of_their_role(source):
+def test_cells_have_the_colour_and_letter_of_their_strongest_trait_and_a_mark_for_more(source):
     table = pd.DataFrame(
         {
             "layer": [2, 2, 5, 5],
             "head": [1, 2, 1, 2],
-            "role": ["local", "separator", "mixed", "local"],
+            "role": ["local", "separator", "none", "repetition"],
+            "others": ["", "repetition, common-token", "", ""],
         }
     )
     panel = roles_figure(table, source).axes[0]
     (image,) = panel.get_images()
-    assert tuple(image.get_array()[1, 0]) == to_rgba(ROLES["mixed"].colour)
+    assert tuple(image.get_array()[1, 0]) == to_rgba(ROLES["none"].colour)
     letters = {text.get_position(): text.get_text() for text in panel.texts}
-    assert letters == {(1, 1): "L", (2, 1): "P", (1, 2): "M", (2, 2): "L"}
+    assert letters == {(1, 1): "L", (2, 1): "P+", (1, 2): "N", (2, 2): "R"}
     assert [label.get_text() for label in panel.get_yticklabels()] == ["2", "5"]
 
 
 def test_the_legend_counts_the_heads_of_each_role(source):
-    table = pd.DataFrame({"layer": [1, 1, 1], "head": [1, 2, 3], "role": ["local"] * 2 + ["broad"]})
+    roles = ["local", "local", "none"]
+    table = pd.DataFrame({"layer": 1, "head": [1, 2, 3], "role": roles, "others": ""})
     (legend,) = roles_figure(table, source).legends
-    assert [t.get_text() for t in legend.get_texts()] == ["L  local (2)", "B  broad (1)"]
+    assert [t.get_text() for t in legend.get_texts()] == ["L  local (2)", "N  no clear role (1)"]

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from headscope.findings.findings_table import finding_columns, finding_rows
+from headscope.findings.roles import ROLES
+from headscope.pages.report.page import WORDS
 from headscope.run import Run, open_run
 from tests.browser import open_page
 from tests.faults.seed_files import KEPT
@@ -52,10 +54,58 @@ def test_the_page_opens_whole_without_a_network(browser, demo_run, scheme, devic
     page.close()
 
 
+@pytest.mark.parametrize(("device", "width"), [("desktop", 1280), ("phone", 390)])
+def test_each_verdict_has_a_grid_of_its_choices_that_needs_no_scrolling(
+    browser, verdict_run, device, width
+):
+    address = (verdict_run.folder / "report.html").as_uri()
+    opened = open_page(browser, address, width=width)
+    page = opened.page
+    opened.picture(f"report-verdicts-{device}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    signs = {"holds": "✓", "fails": "✗", "undecided": "?", "cannot answer": "-"}
+    verdicts = verdict_run.claims()
+    items = page.locator(".verdicts > li").all()
+    assert len(items) == len(verdicts)
+    for verdict, item in zip(verdicts, items, strict=True):
+        assert WORDS[verdict.status] in item.locator(".status").inner_text()
+        if verdict.robustness is None:
+            assert item.locator("table.choices").count() == 0
+            continue
+        sentence = verdict.robustness.sentence()
+        assert item.locator("caption").inner_text().lower() == f"{sentence}.".lower()
+        cells = {cell.get_attribute("title"): cell for cell in item.locator("td.choice").all()}
+        for one in verdict.robustness.choices:
+            effect = "" if one.effect is None else f", {one.effect}"
+            words = f"{one.choice}: {one.status}{effect}"
+            (title,) = (title for title in cells if title.startswith(words))
+            assert cells[title].inner_text() == signs[one.status]
+        assert item.locator("td.own").count() == 1
+        # The grid is whole on the screen: it neither sticks out nor hides a column.
+        box = item.locator("table.choices").bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+    assert opened.complaints == []
+    page.close()
+
+
+def test_the_role_map_marks_heads_with_more_than_one_trait(browser, verdict_run):
+    opened = open_page(browser, (verdict_run.folder / "report.html").as_uri())
+    roles = verdict_run.roles
+    assert opened.page.locator(".role-map .more").count() == (roles["others"] != "").sum()
+    for layer, head, role, others in roles[["layer", "head", "role", "others"]].to_numpy():
+        cell = opened.page.locator(f'.role-map [data-layer="{layer}"][data-head="{head}"]')
+        also = f"; also {others}" if others else ""
+        words = f"layer {layer}, head {head}: {ROLES[role].words}{also}"
+        assert cell.get_attribute("title") == words
+        assert cell.inner_text() == ROLES[role].letter
+    opened.page.close()
+
+
 def test_a_click_on_a_head_opens_its_profile(opened, demo_run):
     open_head(opened, 3, 7)
     role = demo_run.roles.set_index(["layer", "head"]).loc[(3, 7), "role"]
-    assert opened.page.inner_text(".head-profile h3") == f"Layer 3, head 7: {role}"
+    assert opened.page.inner_text(".head-profile h3") == f"Layer 3, head 7: {ROLES[role].words}"
     row = demo_run.heads.set_index(["layer", "head"]).loc[(3, 7)]
     lines = opened.page.locator(".measures tbody tr").all_inner_texts()
     shown = dict(line.split("\t")[:2] for line in lines)

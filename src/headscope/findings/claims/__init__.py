@@ -6,24 +6,28 @@ To add one, write a file with a `Claim` and put it into `CLAIMS` below.
 from collections.abc import Iterable
 
 from headscope.findings.claims.beyond_attention import BEYOND_ATTENTION
-from headscope.findings.claims.claim import MIN_WINDOWS, Claim, Verdict, no_answer
-from headscope.findings.claims.common_token_heads import COMMON_TOKEN
+from headscope.findings.claims.claim import MIN_DOCUMENTS, Claim, Finding, no_answer
+from headscope.findings.claims.common_token_heads import COMMON_TOKEN_HEADS
 from headscope.findings.claims.distance_range import RANGE
 from headscope.findings.claims.evidence import Evidence
 from headscope.findings.claims.focal_tokens import FOCAL_TOKENS
+from headscope.findings.claims.gather import StackEvidence
 from headscope.findings.claims.repetition_heads import REPETITION_HEADS
-from headscope.findings.claims.same_sentence import SAME_SENTENCE_FINAL
-from headscope.findings.claims.separators import SEPARATORS
+from headscope.findings.claims.same_sentence import SAME_SENTENCE_FINAL, SENTENCE_END
+from headscope.findings.claims.separators import SEPARATORS, SPECIAL_SEPARATORS
+from headscope.findings.claims.verdict import ChoiceVerdict, Robustness, Verdict
 from headscope.system.registry import Registry
 
 CLAIMS: Registry[Claim] = Registry(
     "claim",
     [
         SEPARATORS,
+        SPECIAL_SEPARATORS,
         BEYOND_ATTENTION,
         REPETITION_HEADS,
-        COMMON_TOKEN,
+        COMMON_TOKEN_HEADS,
         RANGE,
+        SENTENCE_END,
         SAME_SENTENCE_FINAL,
         FOCAL_TOKENS,
     ],
@@ -31,13 +35,75 @@ CLAIMS: Registry[Claim] = Registry(
 """In the order of the paper."""
 
 
-def judge(evidence: Evidence, claims: Iterable[Claim] = CLAIMS) -> list[Verdict]:
-    """The verdict on each claim."""
-    windows = evidence.run.windows
-    if windows < MIN_WINDOWS:
-        finding = no_answer(f"{windows} windows are too few; analyse at least {MIN_WINDOWS}")
-        return [Verdict(claim, evidence.stack, finding) for claim in claims]
-    return [Verdict(claim, evidence.stack, claim.judge(evidence)) for claim in claims]
+def judge(evidence: StackEvidence, claims: Iterable[Claim] = CLAIMS) -> list[Verdict]:
+    """The verdict on each claim, by the run's own choice and under every other.
+
+    Args:
+        evidence: One stack of a run.
+        claims: Which claims are judged.
+    """
+    asked = list(claims)
+    own = {claim.name: find(claim, evidence.judged) for claim in asked}
+    under: dict[str, list[ChoiceVerdict]] = {claim.name: [] for claim in asked}
+    # Choice by choice, so that the sums of only one are held at a time.
+    for axis in dict.fromkeys(claim.varies_with for claim in asked):
+        answered = [
+            claim
+            for claim in asked
+            if claim.varies_with == axis and own[claim.name].status != "cannot answer"
+        ]
+        for choice in evidence.choices(axis) if answered else ():
+            seen = evidence.under(choice)
+            for claim in answered:
+                found = find(claim, seen)
+                under[claim.name].append(ChoiceVerdict(choice, found.status, found.effect))
+    return [
+        Verdict(
+            claim,
+            evidence.stack,
+            own[claim.name],
+            documents_for(claim, evidence.judged),
+            Robustness(tuple(under[claim.name])) if under[claim.name] else None,
+        )
+        for claim in asked
+    ]
 
 
-__all__ = ["CLAIMS", "Claim", "Evidence", "Verdict", "judge"]
+def find(claim: Claim, evidence: Evidence) -> Finding:
+    """What a claim's test finds, if there are documents enough.
+
+    Args:
+        claim: The claim.
+        evidence: One stack under one choice.
+    """
+    documents = documents_for(claim, evidence)
+    if documents < MIN_DOCUMENTS:
+        return no_answer(
+            f"{documents} documents are too few, copies of a text counted once; analyse at least "
+            f"{MIN_DOCUMENTS}"
+        )
+    return claim.judge(evidence)
+
+
+def documents_for(claim: Claim, evidence: Evidence) -> int:
+    """Number of documents that a claim is judged on.
+
+    Args:
+        claim: The claim.
+        evidence: One stack under one choice.
+    """
+    if claim.on_sample and evidence.sample is not None:
+        return evidence.sample.documents
+    return evidence.documents
+
+
+__all__ = [
+    "CLAIMS",
+    "Claim",
+    "Evidence",
+    "Finding",
+    "StackEvidence",
+    "Verdict",
+    "find",
+    "judge",
+]

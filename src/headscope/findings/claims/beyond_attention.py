@@ -1,54 +1,112 @@
 """Claim: similarity shows structure that attention does not."""
 
-from headscope.findings.claims.claim import NO_UNTRAINED, Claim, Finding, Status, no_answer
-from headscope.findings.claims.evidence import Evidence
-from headscope.findings.resampling.resampled_run import interval_of
-from headscope.measures.block_contrast import BLOCK_CONTRAST
-from headscope.measures.mask_agreement import MASK_AGREEMENT
-from headscope.measures.measure import ratio
-from headscope.measures.repetition import REPETITION
+from dataclasses import dataclass, replace
+from functools import partial
 
-EXPLAINED = 0.5
-"""The mask explains the pairs from this share on: (agreement - expected) / (1 - expected)."""
+import numpy as np
+
+from headscope.findings.claims.claim import NO_SAMPLE, NO_UNTRAINED, Claim, Finding, Status, Test
+from headscope.findings.claims.evidence import Evidence
+from headscope.findings.resampling.bootstrap import Interval
+from headscope.findings.resampling.resampled_run import ResampledRun, Samples, interval_of
+from headscope.measures.measure import ratio
+from headscope.measures.same_sentence import SAME_SENTENCE
+
+LEAST = 0.01
+"""The least that counts: one pair in a hundred."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of structure: what two tokens of a pair have in common."""
+
+    column: str
+    words: str
+
+
+_KINDS = (_Kind("repetition", "repetitions"), _Kind("sentence", "pairs inside a sentence"))
+
+
+def _alone(run: ResampledRun, kind: _Kind) -> tuple[Samples, Samples]:
+    """Structure that similarity shows alone, and that attention shows alone, as shares of pairs.
+
+    Of attention, whichever of its two readings shows more: the map, or the rows.
+    """
+    ours = ratio(run.summed(f"{kind.column}_beyond_attention"), run.summed("pairs"))
+    of_map = ratio(run.summed(f"{kind.column}_of_map"), run.summed("map_pairs"))
+    of_rows = ratio(run.summed(f"{kind.column}_of_rows"), run.summed("row_pairs"))
+    # Cross attention has no map over pairs of one text.
+    theirs = np.fmax(np.fmax(of_map, of_rows), 0.0)
+    return ours, theirs
+
+
+def _more(run: ResampledRun, kind: _Kind) -> Samples:
+    ours, theirs = _alone(run, kind)
+    difference: Samples = ours - theirs
+    return difference
+
+
+def _one_is_enough(samples: Samples, documents: int, kinds: int) -> Interval:
+    """The interval of one kind of structure where any one is enough for the claim to hold.
+
+    With several kinds, one exceeds the bar by chance more easily: the lower end is that for as many
+    questions. The claim fails only if all of them fall short, each in its own interval: the upper
+    end is that for one question.
+    """
+    alone = interval_of(samples, documents)
+    return replace(alone, low=interval_of(samples, documents, questions=kinds).low)
 
 
 def _judge(evidence: Evidence) -> Finding:
-    run = evidence.run
-    if evidence.stack == "cross":
-        return no_answer(
-            "cross attention reads other tokens than those it writes for: no mask over C"
-        )
-    if not evidence.untrained:
+    sample = evidence.sample
+    if sample is None:
+        return NO_SAMPLE
+    if not sample.untrained:
         return NO_UNTRAINED
-    expected = run.pooled_expected(MASK_AGREEMENT)
-    explained = interval_of(ratio(run.pooled(MASK_AGREEMENT) - expected, 1 - expected))
-    repetition = interval_of(
-        run.excess(REPETITION) - evidence.null(lambda null: null.excess(REPETITION))
-    )
-    found = f"repetition is {repetition.value:+.1%}"
-    structures = [repetition]
-    # Not measured in a minimal run, nor where no window has two sentences.
-    if run.total(BLOCK_CONTRAST.denominator):
-        blocks = interval_of(
-            run.pooled(BLOCK_CONTRAST) - evidence.null(lambda null: null.pooled(BLOCK_CONTRAST))
+    run = sample.run
+    # If all pairs lie in one sentence, or none do, sentences show nothing.
+    in_sentence = run.pooled_expected(SAME_SENTENCE)[0]
+    kinds = [kind for kind in _KINDS if kind.column != "sentence" or 0 < in_sentence < 1]
+    tests, found = [], []
+    for kind in kinds:
+        # An untrained model whose attention shows more than its similarity is no merit of ours.
+        null = np.maximum(sample.null(partial(_more, kind=kind)), 0.0)
+        samples = _more(run, kind) - null
+        ours, theirs = _alone(run, kind)
+        tests.append(
+            Test(
+                name=kind.words,
+                effect=_one_is_enough(samples, sample.documents, len(kinds)),
+                bar=LEAST,
+                unit=f"share of the pairs that are {kind.words} beyond chance, shown by similarity "
+                "alone minus by attention alone, minus the same for the untrained model",
+                null=sample.interval(null),
+            )
         )
-        found += f" and sentence contrast {blocks.value:+.2f} standard deviations"
-        structures.append(blocks)
+        found.append(
+            f"{kind.words} beyond chance: {ours[0]:+.1%} of similarity's pairs that attention does "
+            f"not show, {theirs[0]:+.1%} of attention's that similarity does not; minus the "
+            f"untrained model {tests[-1].effect}"
+        )
+    statuses = [test.status for test in tests]
     status: Status = "undecided"
-    if explained.high < EXPLAINED and any(structure.low > 0 for structure in structures):
+    if "holds" in statuses:
         status = "holds"
-    elif explained.low > EXPLAINED or all(structure.high <= 0 for structure in structures):
+    elif all(one == "fails" for one in statuses):
         status = "fails"
+    best = max(tests, key=lambda test: test.effect.value)
+    shared = ratio(run.summed("row_shared"), run.summed("pairs"))[0]
+    mapped = ratio(run.summed("map_shared"), run.summed("pairs"))[0]
     return Finding(
         status=status,
-        effect=explained,
-        unit="share of the pairs that the attention mask explains, beyond chance",
-        null=None,
-        p_value=None,
+        effect=best.effect,
+        unit=best.unit,
+        null=best.null,
         summary=(
-            f"the mask of high-attention tokens explains {explained} of the pairs beyond chance; "
-            f"compared with the untrained model, {found}"
+            f"{mapped:.0%} of the pairs are also pairs of the attention map, {shared:.0%} of "
+            f"attention rows; {'; '.join(found)}{evidence.some_layers()}"
         ),
+        tests=tuple(tests),
     )
 
 
@@ -57,12 +115,18 @@ BEYOND_ATTENTION = Claim(
     title="similarity says more than attention",
     paper="The context similarity matrix reveals structure that the attention map does not.",
     definition=(
-        "Two things: high-similarity pairs have structure (more repetition or sentence contrast "
-        "than the untrained model), and the mask of high-attention tokens explains less than "
-        f"{EXPLAINED:.0%} of the pairs beyond chance."
+        "By the same rule, pairs are taken from C, from the attention map (A + A') / 2 and from "
+        "attention rows, A A'. Structure that C shows alone: pairs of C that are in neither other "
+        "set and repeat a token, or lie in one sentence, minus the number expected at their "
+        "distances, as a share of its pairs. The same for what attention shows and C does not, by "
+        "whichever of its two readings shows more. The difference, minus that of the untrained "
+        f"model where it is positive, must exceed {LEAST:g} for one of the two kinds of structure "
+        "(the lower end of intervals is that for two questions). On the sample of the run, where "
+        "attention maps are whole."
     ),
-    null="untrained model for the structure; all pairs of the window for the mask",
-    breaks="the pairs are those that the attention mask shows, or have no structure",
+    null="attention's own pairs, pairs at the same distances, and the untrained model",
+    breaks="the pairs are those of attention, or have no structure, or attention shows more",
     figure="summed",
     judge=_judge,
+    on_sample=True,
 )

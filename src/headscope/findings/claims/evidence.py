@@ -1,33 +1,53 @@
-"""What claims are judged on: the run resampled, and the untrained model resampled."""
+"""What claims are judged on: a stack of a run and its untrained models, resampled together."""
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
-import xarray as xr
+from jaxtyping import Float64
 
-from headscope.findings.depth import final_third, middle_third
+from headscope.findings.depth import PARTS, layers_in
+from headscope.findings.resampling.bootstrap import Interval
 from headscope.findings.resampling.resampled_run import (
     ResampledRun,
     Samples,
-    over_seeds,
-    resample_run,
+    interval_of,
+    mean_over_seeds,
 )
-from headscope.findings.resampling.window_table import WindowTable
 from headscope.measures.measure import Measure
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """One stack of a run, with its nulls."""
+    """One stack of a run, with its nulls, under one analysis choice."""
 
     stack: str
     run: ResampledRun
     untrained: tuple[ResampledRun, ...]
-    """The same model with random weights, one for each seed; empty where none was run."""
-    results: xr.Dataset
-    """The reduced arrays of the stack."""
+    """The same model with random weights, one for each seed; empty where none was run. Documents
+    are drawn along with those of the run."""
+    deepest: int
+    """Number of layers that the stack of the model has, measured or not."""
+    permutation_p: Callable[[Sequence[int]], float | None] = lambda layers: None
+    """How likely as many same-sentence pairs in some layers are if sentences are permuted; None
+    where none were."""
+    is_sample: bool = False
+    """Whether this is the sample of the run, where attention maps are whole."""
+    _sample: "Evidence | None" = None
+
+    @property
+    def sample(self) -> "Evidence | None":
+        """The sample of the run by the same choice; None where the run has none."""
+        return self if self.is_sample else self._sample
+
+    def with_sample(self, sample: "Evidence") -> "Evidence":
+        """The same, with the sample of the run.
+
+        Args:
+            sample: By the same choice.
+        """
+        return replace(self, _sample=sample)
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -37,57 +57,64 @@ class Evidence:
     @property
     def heads(self) -> int:
         """Heads of the widest layer."""
-        return int(self.results["mean_distance"].notnull().sum("head").max())
+        return self.run.heads
 
     @property
-    def middle_layers(self) -> tuple[int, ...]:
-        """The middle third of the layers, by count."""
-        return middle_third(self.layers)
+    def documents(self) -> int:
+        """Number of documents that were drawn from."""
+        return self.run.documents
 
-    @property
-    def final_layers(self) -> tuple[int, ...]:
-        """The final third of the layers, by count."""
-        return final_third(self.layers)
+    def part(self, name: str) -> tuple[int, ...]:
+        """The measured layers of the `first`, `middle` or `last` third of the stack."""
+        return layers_in(name, self.layers, self.deepest)
+
+    def missing_parts(self, *names: str) -> str | None:
+        """Why layers of some thirds cannot be judged; None if each has one that was measured."""
+        missing = [name for name in names if not self.part(name)]
+        if not missing:
+            return None
+        if self.deepest < len(PARTS):
+            return f"{self.deepest} layers have no {missing[0]} third"
+        return (
+            f"no layer of the {missing[0]} third of {self.deepest} was measured; leave out --layers"
+        )
 
     def null(self, of: Callable[[ResampledRun], Samples]) -> Samples:
-        """A number of the untrained model, over its seeds."""
-        return over_seeds([of(run) for run in self.untrained])
+        """A number of the untrained model: the mean over its seeds."""
+        return mean_over_seeds(
+            [of(run) for run in self.untrained], [of(run) for run in self.beside]
+        )
 
-    def null_largest(self, strength: Callable[[ResampledRun], np.ndarray]) -> float:
-        """The largest value that any head of any seed of the untrained model has."""
-        if not self.untrained:
-            return -math.inf
-        return float(np.nanmax([np.nanmax(strength(run)[0]) for run in self.untrained]))
+    @cached_property
+    def beside(self) -> tuple[ResampledRun, ...]:
+        """The run on the documents of each untrained model."""
+        return tuple(self.run.beside(seed) for seed in self.untrained)
+
+    def interval(self, samples: Samples) -> Interval:
+        """A number with its interval over documents."""
+        return interval_of(samples, self.documents)
 
     def name_head(self, index: int) -> str:
         """`layer 3 head 7` for a place in a per-head array."""
-        heads = self.results.sizes["head"]
-        return f"layer {self.layers[index // heads]} head {index % heads + 1}"
+        return f"layer {self.layers[index // self.heads]} head {index % self.heads + 1}"
+
+    def span(self, layers: Sequence[int]) -> str:
+        """Layers in words: `layers 5 to 8`, and what of their third was not measured."""
+        if len(layers) == 1:
+            return f"layer {layers[0]}"
+        if list(layers) == list(range(layers[0], layers[-1] + 1)):
+            return f"layers {layers[0]} to {layers[-1]}"
+        return f"layers {', '.join(map(str, layers))}"
+
+    def some_layers(self) -> str:
+        """What to add to a summary if only some layers were measured."""
+        if len(self.layers) == self.deepest:
+            return ""
+        return f" (measured: {len(self.layers)} of {self.deepest} layers)"
 
 
-def evidence_of(
-    stack: str,
-    table: WindowTable,
-    nulls: Sequence[WindowTable],
-    results: xr.Dataset,
-    seed: int,
-) -> Evidence:
-    """The evidence of a stack: the run and its nulls, resampled."""
-    return Evidence(
-        stack=stack,
-        run=resample_run(table, seed),
-        untrained=tuple(resample_run(null, seed + 1 + number) for number, null in enumerate(nulls)),
-        results=results,
-    )
-
-
-def relative_excess(run: ResampledRun, measure: Measure) -> np.ndarray:
+def relative_excess(
+    run: ResampledRun, measure: Measure
+) -> Float64[np.ndarray, "sample head_of_any_layer"]:
     """(value - expected) / (maximum - expected) of a measure, per sample and head."""
     return measure.relative_excess(run.per_head(measure), run.per_head_expected(measure))
-
-
-def layer_span(layers: Sequence[int]) -> str:
-    """Consecutive layers in words: `layers 5 to 8`."""
-    if len(layers) == 1:
-        return f"layer {layers[0]}"
-    return f"layers {layers[0]} to {layers[-1]}"

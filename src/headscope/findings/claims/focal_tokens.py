@@ -1,9 +1,12 @@
 """Claim: each head of a layer has a focal token of its own."""
 
-from headscope.findings.claims.claim import NO_UNTRAINED, Claim, Finding, against_bar, no_answer
+from headscope.findings.claims.claim import NO_UNTRAINED, Claim, Finding, Test, find_all, no_answer
 from headscope.findings.claims.evidence import Evidence
-from headscope.findings.resampling.resampled_run import interval_of
 from headscope.measures.focal_exclusiveness import FOCAL_EXCLUSIVENESS
+from headscope.measures.measure import ratio
+
+INDEPENDENT = "focal_independent"
+"""The column with the number of distinct focal tokens that independent heads would have."""
 
 
 def _judge(evidence: Evidence) -> Finding:
@@ -14,16 +17,42 @@ def _judge(evidence: Evidence) -> Finding:
     heads = evidence.heads
     trained = heads * evidence.run.pooled(FOCAL_EXCLUSIVENESS)
     null = heads * evidence.null(lambda run: run.pooled(FOCAL_EXCLUSIVENESS))
-    effect, untrained = interval_of(trained - null), interval_of(null)
-    return Finding(
-        status=against_bar(effect, 0.0),
-        effect=effect,
-        unit="distinct focal tokens of a layer, beyond the untrained model",
-        null=untrained,
-        p_value=None,
+    effect, untrained = evidence.interval(trained - null), evidence.interval(null)
+    tests = [
+        Test(
+            name="against the untrained model",
+            effect=effect,
+            bar=0.0,
+            unit="distinct focal tokens of a layer, beyond the untrained model",
+            null=untrained,
+        )
+    ]
+    said = ""
+    sample = evidence.sample
+    if sample is not None and INDEPENDENT in sample.run.columns:
+        texts = sample.run.summed(FOCAL_EXCLUSIVENESS.denominator)
+        expected = heads * ratio(sample.run.summed(INDEPENDENT), texts)
+        difference = sample.interval(heads * sample.run.pooled(FOCAL_EXCLUSIVENESS) - expected)
+        tests.append(
+            Test(
+                name="against heads that choose independently",
+                effect=difference,
+                bar=0.0,
+                unit="distinct focal tokens of a layer, beyond heads that choose independently "
+                "with the same preferences",
+                null=sample.interval(expected),
+            )
+        )
+        said = (
+            f"; heads that choose independently, with the same preferences for tokens, "
+            f"{expected[0]:.1f}: a difference of {difference}"
+        )
+    return find_all(
+        tests,
         summary=(
             f"{trained[0]:.1f} distinct focal tokens over the {heads} heads of a layer (the paper: "
             f"9 to 10 of 12), the untrained model {untrained.value:.1f}: a difference of {effect}"
+            f"{said}{evidence.some_layers()}"
         ),
     )
 
@@ -34,10 +63,12 @@ FOCAL_TOKENS = Claim(
     paper="Each head focuses on a token of its own: 9 to 10 distinct ones over the 12 heads.",
     definition=(
         "The number of distinct focal tokens over the heads of a layer, averaged over layers and "
-        "windows, minus that of the untrained model on windows of the same run. Holds above 0."
+        "windows: more than that of the untrained model on windows of the same run, and more than "
+        "heads would have that choose independently of each other with the preferences for tokens "
+        "that the layer has (estimated on other documents, on the sample of the run)."
     ),
-    null="untrained model: heads that choose at random differ from each other, too",
-    breaks="all heads choose the same focal token, or no more distinct ones than untrained heads",
+    null="untrained model, and heads that choose independently with the same preferences",
+    breaks="all heads choose the same focal token, or no more distinct ones than chance gives",
     figure="focal",
     judge=_judge,
 )

@@ -3,14 +3,18 @@
 from collections.abc import Callable
 
 import numpy as np
+from jaxtyping import Float64
 
 from headscope.findings.claims.claim import NO_UNTRAINED, Finding, Status, no_answer
 from headscope.findings.claims.evidence import Evidence
 from headscope.findings.resampling.false_discovery import false_discovery, upper_p_values
-from headscope.findings.resampling.resampled_run import ResampledRun, interval_of
+from headscope.findings.resampling.resampled_run import ResampledRun, Samples
 
-Strength = Callable[[ResampledRun], np.ndarray]
+Strength = Callable[[ResampledRun], Float64[np.ndarray, "sample head_of_any_layer"]]
 """How strongly each head shows the trait, per sample."""
+
+_NAMED = 5
+"""Maximum number of heads that a finding names."""
 
 
 def judge_heads_beyond_bar(
@@ -18,33 +22,66 @@ def judge_heads_beyond_bar(
 ) -> Finding:
     """The finding that at least one head is beyond the bar, false discoveries controlled.
 
-    The bar is `least` or the largest head of the untrained model, whichever is higher.
+    The bar is `least`, or what the strongest head of an untrained model has, on average over seeds,
+    whichever is higher. More seeds make that average more exact, and do not move it: the largest
+    head of all seeds would grow with their number.
+
+    The strongest head of the run is strong also by chance, since it was chosen. So its strength is
+    measured on documents that did not choose it: chosen on one half, measured on the other, and
+    the other way round.
+
+    Args:
+        evidence: One stack.
+        strength: How strongly each head shows the trait.
+        least: The least strength that counts.
+        trait: What it is called in a summary.
     """
     if not evidence.untrained:
         return NO_UNTRAINED
-    bar = max(least, evidence.null_largest(strength))
     samples = strength(evidence.run)
     values = samples[0]
     if not np.isfinite(values).any():
         return no_answer(f"{trait} cannot be measured on these windows")
-    above = upper_p_values(values, samples[1:], bar)
+    bar = _bar(evidence, strength, least)
+    beyond_bar = samples - bar[:, None]
+    above = upper_p_values(beyond_bar[0], beyond_bar[1:], evidence.documents)
     beyond = false_discovery(above)
-    all_below = np.isfinite(values) & false_discovery(1 - above)
+    there = np.isfinite(values)
+    all_below = there & false_discovery(1 - above)
     status: Status = "undecided"
     if beyond.any():
         status = "holds"
-    elif all_below.sum() == np.isfinite(values).sum():
+    elif all_below.sum() == there.sum():
         status = "fails"
-    strongest = int(np.nanargmax(values))
-    effect = interval_of(samples[:, strongest])
+    strongest = np.argsort(np.where(there, -values, np.inf))
+    effect = evidence.interval(_strength_of_chosen(evidence.run, strength))
+    named = [int(head) for head in strongest[:_NAMED] if beyond[head]] or [int(strongest[0])]
     return Finding(
         status=status,
         effect=effect,
-        unit=f"{trait} of the strongest head, (value - expected) / (maximum - expected)",
-        null=None,
-        p_value=float(above[strongest]),
+        unit=f"{trait} of the strongest head on documents that did not choose it, "
+        "(value - expected) / (maximum - expected)",
+        null=evidence.interval(bar),
+        p_value=float(above[strongest[0]]),
         summary=(
-            f"{int(beyond.sum())} of {int(np.isfinite(values).sum())} heads are beyond the bar of "
-            f"{bar:.2f}; the strongest is {evidence.name_head(strongest)} with {effect}"
+            f"{int(beyond.sum())} of {int(there.sum())} heads are beyond the bar of {bar[0]:.2f}; "
+            f"the strongest is {evidence.name_head(int(strongest[0]))} with {effect}"
+            f"{evidence.some_layers()}"
         ),
+        heads=tuple(evidence.name_head(head) for head in named),
     )
+
+
+def _bar(evidence: Evidence, strength: Strength, least: float) -> Samples:
+    """The bar, with its own uncertainty where untrained models set it."""
+    # NaN, without a warning, in samples that have none of a seed's documents.
+    bar = evidence.null(lambda run: np.fmax.reduce(strength(run), axis=1))
+    return bar if bar[0] > least else np.full_like(bar, least)
+
+
+def _strength_of_chosen(run: ResampledRun, strength: Strength) -> Samples:
+    one, other = (strength(half) for half in run.halves())
+    chosen: Samples = (
+        other[:, int(np.nanargmax(one[0]))] + one[:, int(np.nanargmax(other[0]))]
+    ) / 2
+    return chosen

@@ -1,17 +1,21 @@
-"""The bootstrap over documents: how a measure would vary over other samples of documents."""
+"""The bootstrap over documents: how a number would vary over other samples of documents."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float64, Int
 from numpy.typing import NDArray
+from scipy.special import ndtr, stdtrit
 
 RESAMPLES = 1000
 """Bootstrap samples per interval."""
 LEVEL = 0.95
 """Coverage of the intervals."""
 _CHUNK = 100
+_MOST_KEPT = 4_000_000
+"""Weights up to this number are kept as doubles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,46 +30,94 @@ class Interval:
         return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
 
-def document_weights(
-    document: Int[np.ndarray, " window"], seed: int, resamples: int = RESAMPLES
-) -> Iterator[Float64[np.ndarray, "sample window"]]:
-    """How often each window is in each bootstrap sample, in chunks of samples.
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """How often each document is in each bootstrap sample."""
 
-    Documents are drawn with replacement, each with all of its windows. If there is only one
-    document, its windows are drawn instead.
+    weights: Int[np.ndarray, "sample document"]
+    numbers: Int[np.ndarray, " document"]
+    """Of the documents, among all that were drawn from."""
+
+    def sums(self, values: Float64[np.ndarray, "document cell"]) -> Float64[np.ndarray, "row cell"]:
+        """The sum over documents, in the run itself (row 0) and in each bootstrap sample.
+
+        Args:
+            values: What each document adds to each cell.
+        """
+        in_run = values.sum(axis=0, keepdims=True)
+        return np.concatenate([in_run, *(weights @ values for weights in self._chunks())])
+
+    def _chunks(self) -> Iterator[Float64[np.ndarray, "some document"]]:
+        if self.weights.size <= _MOST_KEPT:
+            yield self._doubles
+            return
+        # The weights of a large run, as doubles, may be many times as large as the result.
+        for start in range(0, len(self.weights), _CHUNK):
+            yield self.weights[start : start + _CHUNK].astype(np.float64)
+
+    @cached_property
+    def _doubles(self) -> Float64[np.ndarray, "sample document"]:
+        return self.weights.astype(np.float64)
+
+    def first(self, samples: int) -> "Draws":
+        """The first of the samples.
+
+        Args:
+            samples: Number of samples.
+        """
+        return Draws(self.weights[:samples], self.numbers)
+
+    def of(self, documents: Int[np.ndarray, " some"]) -> "Draws":
+        """The draws of some of the documents.
+
+        A part of a run is drawn along with the whole: what both have in common cancels in their
+        difference.
+
+        Args:
+            documents: Their places.
+        """
+        return Draws(self.weights[:, documents], self.numbers[documents])
+
+
+def draw_documents(documents: int, seed: int, resamples: int = RESAMPLES) -> Draws:
+    """Bootstrap samples of documents, drawn with replacement.
+
+    Args:
+        documents: Number of documents.
+        seed: The same seed and number give the same samples.
+        resamples: Number of samples.
     """
-    numbers, cluster = np.unique(document, return_inverse=True)
-    if len(numbers) == 1:
-        cluster = np.arange(len(document))
-    clusters = int(cluster.max()) + 1
     rng = np.random.default_rng(seed)
-    for start in range(0, resamples, _CHUNK):
-        size = min(_CHUNK, resamples - start)
-        drawn = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=size)
-        yield drawn[:, cluster].astype(np.float64)
+    shares = np.full(documents, 1 / documents)
+    drawn = rng.multinomial(documents, shares, size=resamples)
+    return Draws(drawn.astype(np.int32), np.arange(documents))
 
 
-def resampled_sums(
-    values: Float64[np.ndarray, "window cell"],
-    document: Int[np.ndarray, " window"],
-    seed: int,
-    resamples: int = RESAMPLES,
-) -> Float64[np.ndarray, "sample cell"]:
-    """The column sums of every bootstrap sample.
+def interval(
+    value: float, samples: NDArray[np.float64], documents: int, questions: int = 1
+) -> Interval:
+    """The interval of a value from its bootstrap samples; NaN where there are none.
 
-    The same seed and documents give the same samples, so that the ratio of two columns' sums is
-    the ratio within each sample.
+    Percentiles, expanded for the number of documents: the bootstrap of n documents has a variance
+    of (n - 1) / n of the true one, and uses the normal distribution where Student's is due. With 20
+    documents plain percentiles cover 92 to 93 %. Source: Hesterberg 2015, "What teachers should
+    know about the bootstrap", expanded percentile interval.
+
+    Args:
+        value: In the run itself.
+        samples: In each bootstrap sample.
+        documents: Number of documents that were drawn from.
+        questions: Number of intervals that are looked at together, of which one may decide: each
+            is widened so that all cover in 95 % (Bonferroni).
     """
-    return np.concatenate(
-        [weights @ values for weights in document_weights(document, seed, resamples)]
-    )
-
-
-def interval(value: float, samples: NDArray[np.float64]) -> Interval:
-    """The percentile interval of a value from its bootstrap samples; NaN where there are none."""
     usable = samples[np.isfinite(samples)]
-    if not np.isfinite(value) or len(usable) < len(samples) / 2:
+    if not np.isfinite(value) or len(usable) < len(samples) / 2 or documents < 2:
         return Interval(float(value), float("nan"), float("nan"))
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(usable, [tail, 1 - tail])
+    low, high = np.quantile(usable, [tail := _tail(documents, questions), 1 - tail])
     return Interval(float(value), float(low), float(high))
+
+
+def _tail(documents: int, questions: int) -> float:
+    """The share of samples beyond each end of an interval."""
+    student = stdtrit(documents - 1, 1 - (1 - LEVEL) / 2 / questions)
+    return float(ndtr(-student * np.sqrt(documents / (documents - 1))))

@@ -2,7 +2,7 @@
 
 import numpy as np
 from jaxtyping import Bool, Float64
-from scipy.special import ndtr
+from scipy.special import stdtr
 
 
 def false_discovery(
@@ -25,13 +25,18 @@ def false_discovery(
 def upper_p_values(
     values: Float64[np.ndarray, " test"],
     samples: Float64[np.ndarray, "sample test"],
-    bar: float,
+    documents: int,
 ) -> Float64[np.ndarray, " test"]:
-    """How likely values at least this far above `bar` would be if the truth lay at the bar.
+    """How likely values at least this far above 0 would be if the truth lay at 0.
 
-    From the bootstrap's standard error and a normal distribution: quantiles of a thousand samples
+    From the bootstrap's standard error and Student's distribution: quantiles of a thousand samples
     cannot resolve the small p-values that many tests at once ask for.
+
+    Args:
+        values: Of each test.
+        samples: The same in each bootstrap sample.
+        documents: Number of documents that were drawn from.
     """
-    spread = samples.std(axis=0, ddof=1)
+    spread = samples.std(axis=0, ddof=1) * np.sqrt(documents / (documents - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(ndtr((bar - values) / spread))
+        return np.asarray(stdtr(documents - 1, -values / spread))

@@ -1,12 +1,19 @@
 """The column sums of a run in every bootstrap sample, from which all intervals are made."""
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float64, Int
+from jaxtyping import Float, Float64, Int
 
-from headscope.findings.resampling.bootstrap import RESAMPLES, Interval, interval, resampled_sums
+from headscope.findings.resampling.bootstrap import (
+    RESAMPLES,
+    Draws,
+    Interval,
+    draw_documents,
+    interval,
+)
 from headscope.findings.resampling.window_table import WindowTable
 from headscope.measures.measure import Measure
 
@@ -16,12 +23,31 @@ Samples = Float64[np.ndarray, " sample"]
 
 @dataclass(frozen=True, eq=False)
 class ResampledRun:
-    """The sums over windows of one stack, in the run itself (sample 0) and in each resample."""
+    """The sums over documents of one stack, in the run itself (sample 0) and in each resample.
 
-    sums: dict[str, Float64[np.ndarray, "sample layer head"]]
+    Sums are made when they are asked for, and kept: few questions need every head, and several ask
+    for the same sums.
+    """
+
+    columns: Mapping[str, Float[np.ndarray, "document layer _"]]
+    """What each document adds to each column, by head or with the heads added up. A cell that is
+    NaN in any document is NaN in sums."""
+    draws: Draws
+    """Of the same documents."""
     layers: tuple[int, ...]
     windows: int
-    documents: int
+    _by_head: dict[str, Float64[np.ndarray, "sample cell"]] = field(default_factory=dict)
+    _summed: dict[tuple[str, tuple[int, ...]], Samples] = field(default_factory=dict)
+
+    @property
+    def documents(self) -> int:
+        """Number of documents."""
+        return int(self.draws.weights.shape[1])
+
+    @property
+    def heads(self) -> int:
+        """Heads of the widest layer."""
+        return int(max(values.shape[2] for values in self.columns.values()))
 
     def pooled(self, measure: Measure, layers: Sequence[int] | None = None) -> Samples:
         """A measure over all heads of some layers (all of them when None)."""
@@ -38,80 +64,185 @@ class ResampledRun:
 
     def per_head(self, measure: Measure) -> Float64[np.ndarray, "sample head_of_any_layer"]:
         """A measure for each head by itself, layer after layer."""
-        return _flat(measure.value(self.sums))
+        return measure.value(self._sums_by_head((measure.numerator, measure.denominator)))
 
     def per_head_expected(
         self, measure: Measure
     ) -> Float64[np.ndarray, "sample head_of_any_layer"]:
         """The expectation of a measure for each head by itself."""
-        return _flat(_expected(measure, self.sums))
+        return _expected(measure, self._sums_by_head(measure.columns))
 
     def total(self, column: str) -> float:
         """The sum of a column over all windows, layers and heads."""
-        return float(np.nansum(self.sums[column][0]))
+        return float(np.nansum(self.columns[column]))
+
+    def summed(self, column: str, layers: Sequence[int] | None = None) -> Samples:
+        """The sum of a column over all heads of some layers (all of them when None)."""
+        wanted = self.layers if layers is None else tuple(layers)
+        if (column, wanted) not in self._summed:
+            places = [self.layers.index(layer) for layer in wanted]
+            per_document = self.columns[column][:, places].sum(axis=(1, 2), dtype=np.float64)
+            self._summed[column, wanted] = self.draws.sums(per_document[:, None])[:, 0]
+        return self._summed[column, wanted]
+
+    def halves(self) -> "tuple[ResampledRun, ResampledRun]":
+        """The run on every second document, and on the others."""
+        every = np.arange(self.documents)
+        one, other = (self._part(every[first::2]) for first in (0, 1))
+        return one, other
+
+    def beside(self, other: "ResampledRun") -> "ResampledRun":
+        """The run on those of its documents that another run read, too.
+
+        Args:
+            other: Resampled along with this run.
+        """
+        return self._part(np.flatnonzero(np.isin(self.draws.numbers, other.draws.numbers)))
+
+    def _part(self, documents: Int[np.ndarray, " some"]) -> "ResampledRun":
+        columns = {name: values[documents] for name, values in self.columns.items()}
+        return ResampledRun(columns, self.draws.of(documents), self.layers, self.windows)
 
     def _of_layers(
         self, columns: Sequence[str], layers: Sequence[int] | None
     ) -> dict[str, Samples]:
-        wanted = self.layers if layers is None else layers
-        places = [self.layers.index(layer) for layer in wanted]
-        return {name: self.sums[name][:, places].sum(axis=(1, 2)) for name in columns}
+        return {name: self.summed(name, layers) for name in columns}
+
+    def _sums_by_head(
+        self, columns: Sequence[str]
+    ) -> dict[str, Float64[np.ndarray, "sample cell"]]:
+        for name in columns:
+            if name not in self._by_head:
+                values = self.columns[name].astype(np.float64)
+                self._by_head[name] = self.draws.sums(values.reshape(len(values), -1))
+        return {name: self._by_head[name] for name in columns}
 
 
 def resample_run(table: WindowTable, seed: int, resamples: int = RESAMPLES) -> ResampledRun:
-    """The sums of a table's columns in the run itself and in bootstrap samples of its documents.
+    """A table's columns, ready to be summed over the run and over bootstrap samples of documents.
 
     Args:
         table: The columns of one stack. NaN counts as 0.
         seed: Of the draws.
         resamples: Number of bootstrap samples.
     """
-    columns = {name: np.nan_to_num(values) for name, values in table.columns.items()}
-    return resample_columns(columns, table.document, table.layers, seed, resamples)
+    return resample_part(table, draw_documents(int(table.document.max()) + 1, seed, resamples))
+
+
+def resample_part(table: WindowTable, draws: Draws) -> ResampledRun:
+    """Windows of a run, resampled along with its documents.
+
+    Args:
+        table: Columns of some windows, numbered by the documents of the run. NaN counts as 0.
+        draws: Of all documents of the run.
+    """
+    present, place = np.unique(table.document, return_inverse=True)
+    columns = {
+        name: sum_by_document(np.nan_to_num(values), place, len(present))
+        for name, values in table.columns.items()
+    }
+    return ResampledRun(columns, draws.of(present), table.layers, table.windows)
 
 
 def resample_columns(
-    columns: Mapping[str, Float64[np.ndarray, "unit layer head"]],
-    document: Int[np.ndarray, " unit"],
+    columns: Mapping[str, Float64[np.ndarray, "document layer head"]],
     layers: tuple[int, ...],
     seed: int,
     resamples: int = RESAMPLES,
 ) -> ResampledRun:
-    """The sums of columns over their units (windows, or whole documents), and resampled.
+    """The columns of whole documents, resampled.
 
     Args:
-        columns: By name. A cell that is NaN in any unit is NaN in all sums.
-        document: The number of each unit's document: documents are drawn, not units.
+        columns: By name. A cell that is NaN in any document is NaN in all sums.
         layers: The numbers of the layers, in the order of their axis.
-        seed: Of the draws: the same seed and documents give the same samples.
+        seed: Of the draws: the same seed and number of documents give the same samples.
         resamples: Number of bootstrap samples.
     """
-    shape = next(iter(columns.values())).shape
-    cells = [values.reshape(shape[0], -1) for values in columns.values()]
-    in_run = np.concatenate([values.sum(axis=0) for values in cells])
-    drawn = resampled_sums(np.concatenate(cells, axis=1), document, seed, resamples)
-    parts = np.split(np.concatenate([in_run[None], drawn]), len(columns), axis=1)
-    return ResampledRun(
-        sums={
-            name: part.reshape(-1, *shape[1:]) for name, part in zip(columns, parts, strict=True)
-        },
-        layers=layers,
-        windows=len(document),
-        documents=len(np.unique(document)),
-    )
+    documents = len(next(iter(columns.values())))
+    return ResampledRun(columns, draw_documents(documents, seed, resamples), layers, documents)
 
 
-def interval_of(samples: Samples) -> Interval:
-    """The value in the run with its interval."""
-    return interval(float(samples[0]), samples[1:])
+def sum_by_document(
+    values: Float[np.ndarray, "window *cell"], place: Int[np.ndarray, " window"], size: int
+) -> Float[np.ndarray, "document *cell"]:
+    """The sum over the windows of each document.
+
+    Args:
+        values: Of each window.
+        place: The place of each window's document in the result.
+        size: Number of documents.
+    """
+    if len(values) == size and np.array_equal(place, np.arange(size)):
+        return values
+    summed = np.zeros((size, *values.shape[1:]), values.dtype)
+    np.add.at(summed, place, values)
+    return summed
 
 
-def over_seeds(seeds: Sequence[Samples]) -> Samples:
-    """One set of samples from those of several seeds: it varies with documents and with seeds."""
+def interval_of(samples: Samples, documents: int, questions: int = 1) -> Interval:
+    """The value in the run with its interval.
+
+    Args:
+        samples: The value and its bootstrap samples.
+        documents: Number of documents that were drawn from.
+        questions: Number of intervals that are looked at together.
+    """
+    return interval(float(samples[0]), samples[1:], documents, questions)
+
+
+def mean_over_seeds(
+    seeds: Sequence[Samples], beside: Sequence[Samples] | None = None, seed: int = 0
+) -> Samples:
+    """The mean over untrained models; its samples vary with documents and with seeds.
+
+    Seeds are a random effect: other random weights would have given another mean. The values of the
+    seeds vary because their weights differ, and because each seed read other documents. What the
+    trained model shows on the same documents explains part of the latter. The bootstrap shows the
+    rest, since it adds the same once more. What ten seeds vary by is itself uncertain, so it is
+    drawn, too: the variance from its chi-squared distribution, minus what that gives on average for
+    documents alone. Where documents hardly matter, errors have Student's distribution. Source:
+    Weerahandi 1993, generalized confidence intervals.
+
+    Args:
+        seeds: The number in each untrained model, in its share of the run and resampled along with
+            it. At least two.
+        beside: The number in the trained model, on the documents of each seed.
+        seed: Of the errors drawn.
+    """
     stacked = np.stack(seeds)
-    picked = stacked[np.arange(stacked.shape[1]) % len(stacked), np.arange(stacked.shape[1])]
-    picked[0] = stacked[:, 0].mean()
-    return picked
+    n = len(stacked)
+    own = stacked if beside is None else stacked - _explained(stacked, np.stack(beside))
+    # A number that no seed has is NaN.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        mean = np.nanmean(stacked, axis=0)
+        between = np.nanvar(own[:, 0], ddof=1)
+        drawn = float(np.nanmean(np.nanvar(own[:, 1:], axis=0, ddof=1)))
+    rng = np.random.default_rng(seed)
+    possible = (n - 1) * between / rng.chisquare(n - 1, size=len(mean) - 1)
+    of_documents = max(0.0, drawn - between) * (n - 1) / max(n - 3, 1)
+    of_seeds = np.maximum(0.0, possible - of_documents)
+    mean[1:] += rng.standard_normal(len(mean) - 1) * np.sqrt(of_seeds / n)
+    samples: Samples = mean
+    return samples
+
+
+def _explained(
+    seeds: Float64[np.ndarray, "seed sample"], beside: Float64[np.ndarray, "seed sample"]
+) -> Float64[np.ndarray, "seed sample"]:
+    """What the trained model on the same documents says of each seed: a regression on samples."""
+    both = np.isfinite(seeds) & np.isfinite(beside)
+    if not both[:, 0].all():
+        return np.zeros_like(seeds)
+
+    def around(values: Float64[np.ndarray, "seed sample"]) -> Float64[np.ndarray, "seed resample"]:
+        usable = np.where(both, values, np.nan)[:, 1:]
+        return np.asarray(np.nan_to_num(usable - np.nanmean(usable, axis=1, keepdims=True)))
+
+    ours, theirs = around(beside), around(seeds)
+    slope = (ours * theirs).sum() / max((ours * ours).sum(), np.finfo(np.float64).tiny)
+    explained: Float64[np.ndarray, "seed sample"] = slope * beside
+    return explained
 
 
 def _expected(
@@ -121,7 +252,3 @@ def _expected(
     if expected is None:
         raise ValueError(f"{measure.name} has no expectation")
     return expected
-
-
-def _flat(values: Float64[np.ndarray, "sample layer head"]) -> Float64[np.ndarray, "sample cell"]:
-    return values.reshape(len(values), -1)

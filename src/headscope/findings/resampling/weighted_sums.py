@@ -37,7 +37,11 @@ class WeightedSums:
 def weighted_sums(
     rows: ds.Dataset, columns: Sequence[str], weights: Shaped[np.ndarray, "choice window"]
 ) -> WeightedSums:
-    """The sums of `columns` over the windows, once for each row of `weights`."""
+    """The sums of `columns` over the windows, once for each row of `weights`.
+
+    Columns that an older run does not have are left out.
+    """
+    columns = [name for name in columns if name in rows.schema.names]
     heads: pd.DataFrame | None = None
     sums: dict[str, NDArray[np.float64]] = {}
     try:

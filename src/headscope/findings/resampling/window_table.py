@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from jaxtyping import Float64, Int
-from numpy.typing import NDArray
 
+from headscope.findings.resampling.documents import document_numbers
 from headscope.runs.manifest import Manifest
 
 
@@ -17,11 +17,19 @@ class WindowTable:
     """Columns of one attention stack."""
 
     columns: dict[str, Float64[np.ndarray, "window layer head"]]
-    """NaN where a layer has no such head, or a column does not apply."""
+    """NaN where a layer has no such head, a column does not apply, or an older run has none."""
     document: Int[np.ndarray, " window"]
-    """The number of each window's document."""
+    """The number of each window's document; copies of a text have one number."""
     layers: tuple[int, ...]
     """The numbers of the layers."""
+
+    def numbered(self, document: Int[np.ndarray, " window"]) -> "WindowTable":
+        """The same windows with other numbers for their documents.
+
+        Args:
+            document: The number of each window's document.
+        """
+        return WindowTable(self.columns, document, self.layers)
 
     @property
     def windows(self) -> int:
@@ -30,7 +38,7 @@ class WindowTable:
 
     @property
     def documents(self) -> int:
-        """Number of documents."""
+        """Number of documents, in which copies of a text count as one."""
         return len(np.unique(self.document))
 
 
@@ -44,18 +52,15 @@ def read_window_table(
     layers, heads = manifest.stack_shape(stack)
     shape = (manifest.corpus.windows, len(layers), heads)
     arrays = {name: np.full(shape, np.nan) for name in columns}
-    wanted = ["text", "layer", "head", *columns]
+    there = [name for name in columns if name in rows.schema.names]
+    wanted = ["text", "layer", "head", *there]
     for batch in rows.to_batches(columns=wanted, filter=pc.field("stack") == stack):
         place = (
             batch["text"].to_numpy(),
             np.searchsorted(layers, batch["layer"].to_numpy()),
             batch["head"].to_numpy() - 1,
         )
-        for name in columns:
+        for name in there:
             arrays[name][place] = batch[name].to_numpy(zero_copy_only=False)
-    return WindowTable(arrays, _document_numbers(windows), tuple(layers))
-
-
-def _document_numbers(windows: ds.Dataset) -> NDArray[np.int64]:
-    names = windows.to_table(columns=["document"])["document"].combine_chunks()
-    return np.asarray(names.dictionary_encode().indices, dtype=np.int64)
+    (document,) = document_numbers(windows)
+    return WindowTable(arrays, document, tuple(layers))

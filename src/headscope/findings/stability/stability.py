@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
 from headscope.errors import SettingsError
+from headscope.findings.resampling.documents import document_numbers
 from headscope.findings.resampling.weighted_sums import HEAD_KEYS, WeightedSums, weighted_sums
 from headscope.findings.stability.compare_groups import (
     GroupComparison,
@@ -61,6 +62,7 @@ class StabilityResult:
     texts: int
     """Number of windows."""
     documents: int
+    """Number of documents, in which copies of a text count as one."""
     subsets: GroupComparison | None
     """Random disjoint subsets of whole documents."""
     reliability: pd.DataFrame | None
@@ -89,7 +91,7 @@ def stability(
     """
     _refuse_senseless(subset, subsets, splits, seed)
     table = windows.to_table(columns=["document", "label"]).to_pandas()
-    document = pd.factorize(table["document"])[0].astype(np.int64)
+    (document,) = document_numbers(windows)
     plan = _plan(table, document, subset, subsets, by, splits, seed)
     sums = weighted_sums(rows, measured_columns(), np.concatenate(plan.parts))
     whole, of_subsets, of_halves, of_domains, of_chance = plan.cut(sums)

@@ -19,7 +19,7 @@ export async function headProfile(stack, index, windows) {
   const maps = await Promise.all(there.map(([name, title]) => headMap(stack, name, title, index)));
   return [
     element("h3", { tabindex: -1 }, `Layer ${head.layer}, head ${head.head}: ${head.role}`),
-    element("p", { class: "soft" }, head.evidence),
+    element("p", { class: "soft" }, head.others ? `Also ${head.others}. ${head.evidence}` : head.evidence),
     element(
       "div",
       { class: "profile-columns" },

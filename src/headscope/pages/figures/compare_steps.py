@@ -83,6 +83,6 @@ def _draw_roles(panel: Axes, roles: pd.DataFrame, steps: Mapping[str, int]) -> N
                 color=role.colour,
                 marker="o",
                 markersize=3,
-                label=role.name,
+                label=role.words,
             )
     panel.set_title("heads by role\n(number of heads)")

@@ -11,12 +11,12 @@ from headscope.pages.figures.layout import NothingToDraw, framed_figure
 from headscope.pages.figures.matrices import draw_bar
 from headscope.pages.figures.source import Source
 from headscope.pages.figures.style import DIVERGING, PAPER, SEQUENTIAL, SMALL, style
-from headscope.text.kinds import TokenKind
+from headscope.text.kinds import SPECIAL_KINDS, TokenKind
 
 PAPER_HEADS, PAPER_DISTINCT = 12, (9, 10)
 """The paper: about 9 to 10 distinct focal tokens over the 12 heads of a layer."""
 
-_KINDS = [kind for kind in TokenKind if kind is not TokenKind.SPECIAL]
+_KINDS = [kind for kind in TokenKind if kind not in SPECIAL_KINDS]
 _LARGEST_FACTOR = 3.0
 """log2 of the factor at which the colours end: 8 times, and an eighth."""
 

@@ -14,7 +14,12 @@ from headscope.pages.figures.style import style
 
 
 def roles_figure(table: pd.DataFrame, source: Source) -> Figure:
-    """A coloured, lettered cell for every head; `table` has columns layer, head and role."""
+    """A coloured, lettered cell for every head, with a + where it has more traits.
+
+    Args:
+        table: Columns layer, head, role and others.
+        source: What the figure was made from.
+    """
     layers, heads = sorted(table["layer"].unique().tolist()), int(table["head"].max())
     colours = np.ones((len(layers), heads, 4))
     counts = table["role"].value_counts()
@@ -26,12 +31,11 @@ def roles_figure(table: pd.DataFrame, source: Source) -> Figure:
             height=max(2.0, 1.0 + 0.24 * len(layers)),
         )
         panel = figure.subplots()
-        for layer, head, role in zip(table["layer"], table["head"], table["role"], strict=True):
+        for layer, head, role, others in table[["layer", "head", "role", "others"]].to_numpy():
             look, row = ROLES[role], layers.index(layer)
             colours[row, head - 1] = to_rgba(look.colour)
-            panel.text(
-                head, row + 1, look.letter, ha="center", va="center", color=look.ink, fontsize=7
-            )
+            letter = f"{look.letter}+" if others else look.letter
+            panel.text(head, row + 1, letter, ha="center", va="center", color=look.ink, fontsize=7)
         panel.imshow(colours, extent=(0.5, heads + 0.5, len(layers) + 0.5, 0.5), aspect="auto")
         name_cells(panel, layers, heads)
         for line in np.arange(0.5, max(heads, len(layers)) + 1):
@@ -39,13 +43,11 @@ def roles_figure(table: pd.DataFrame, source: Source) -> Figure:
             panel.axvline(line, color="white", linewidth=1)
         figure.legend(
             handles=[
-                Patch(
-                    facecolor=role.colour, label=f"{role.letter}  {role.name} ({counts[role.name]})"
-                )
+                Patch(facecolor=role.colour, label=f"{role.letter}  {role.words} ({number})")
                 for role in ROLES
-                if role.name in counts
+                if (number := counts.get(role.name))
             ],
-            title="role (heads)",
+            title="role (heads); + more traits",
             loc="outside right center",
         )
         return figure
@@ -60,6 +62,6 @@ def _draw(findings: StackFindings) -> Figure:
 ROLE_MAP = RunFigure(
     name="roles",
     draw=_draw,
-    caption="The role of every head: a coloured, lettered cell each.",
+    caption="The role of every head: a coloured, lettered cell each; + where it has more traits.",
     in_report=False,
 )

@@ -37,10 +37,12 @@ def write_figures(
     formats: Sequence[str] = FORMATS,
     only: Sequence[str] = (),
     suffixed: bool = False,
+    within: Path | None = None,
 ) -> WrittenFigures:
     """Write the figures (all, unless `only` names some) of each stack as `NAME.FORMAT`.
 
-    With `suffixed` the stack is part of the name: `summed-decoder.png`.
+    With `suffixed` the stack is part of the name: `summed-decoder.png`. `within` is the run folder,
+    if that is where they go.
     """
     chosen = [FIGURES[name] for name in only] or list(FIGURES)
     for kind in formats:
@@ -57,7 +59,7 @@ def write_figures(
                 continue
             for kind in dict.fromkeys(formats):
                 files.append(folder / f"{stem}.{kind}")
-                write_whole(files[-1], figure_bytes(figure, kind))
+                write_whole(files[-1], figure_bytes(figure, kind), within=within)
     return WrittenFigures(tuple(files), left_out)
 
 

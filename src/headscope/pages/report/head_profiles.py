@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from headscope.findings.roles import ROLES
 from headscope.measures import MEASURES
 from headscope.pages.figures.distances import baseline_shares, in_bins, octave_bins, pair_shares
 from headscope.pages.figures.layout import NothingToDraw
@@ -28,8 +29,14 @@ def head_profiles(
     focal: Mapping[HeadKey, Sequence[FocalCount]],
 ) -> dict[str, Any]:
     """The profiles of the heads of a stack, in the order of the table `heads`."""
-    there = heads.merge(roles[["layer", "head", "role", "evidence"]], on=["layer", "head"])
-    shown = [measure for measure in MEASURES if heads[measure.name].notna().any()]
+    there = heads.merge(
+        roles[["layer", "head", "role", "others", "evidence"]], on=["layer", "head"]
+    )
+    shown = [
+        measure
+        for measure in MEASURES
+        if measure.name in heads and heads[measure.name].notna().any()
+    ]
     ends = octave_bins(results.sizes["distance"] - 1)
     shares = in_bins(pair_shares(results["distance_histogram"]), ends)
     layers = results["layer"].to_numpy().tolist()
@@ -47,7 +54,8 @@ def head_profiles(
             {
                 "layer": head["layer"],
                 "head": head["head"],
-                "role": head["role"],
+                "role": ROLES[head["role"]].words,
+                "others": head["others"],
                 "evidence": head["evidence"],
                 "values": [
                     [_number(head[m.name]), _number(head.get(f"{m.name}_expected", math.nan))]

@@ -14,7 +14,8 @@ import pandas as pd
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from headscope.findings.claims import Evidence, Verdict, judge
+from headscope.findings.claims import StackEvidence, Verdict, judge
+from headscope.findings.claims.grid import grid_of
 from headscope.findings.claims.sanity import sanity_signs
 from headscope.findings.findings_table import finding_columns, finding_rows
 from headscope.findings.roles import ROLES
@@ -34,8 +35,9 @@ from headscope.pages.report.examples import (
 )
 from headscope.pages.report.head_profiles import head_profiles
 from headscope.pages.report.stability_rows import stack_stability
+from headscope.runs.corpus_summary import copies_sentence, labels_sentence, sample_sentence
 from headscope.runs.examples import read_examples
-from headscope.runs.files import write_whole
+from headscope.runs.files import refuse_unwritable, write_whole
 from headscope.runs.left_out import count_kinds
 
 MOST_NAMED = 100
@@ -45,9 +47,13 @@ WORDS = {
     "holds": "Holds",
     "fails": "Does not hold",
     "undecided": "Undecided",
+    "depends": "Depends on the choice",
     "cannot answer": "No answer",
 }
 """Verdicts in plain words."""
+
+CHOICE_SIGNS = {"holds": "✓", "fails": "✗", "undecided": "?", "cannot answer": "-"}
+"""Verdicts in the cells of a grid: signs as well as colours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +75,17 @@ class Report(os.PathLike[str]):
         return self.path.read_text(encoding="utf-8")
 
 
-def write_report(run: RunFindings, path: Path) -> Report:
+def write_report(run: RunFindings, path: Path, *, within: Path | None = None) -> Report:
     """Write the report of a run.
 
     Args:
         run: What was found.
         path: The file to write.
+        within: The run folder, if that is where it goes.
     """
-    write_whole(path, report_page(run).encode())
+    if within is not None:
+        refuse_unwritable(path, within)  # before minutes of work
+    write_whole(path, report_page(run).encode(), within=within)
     return Report(path)
 
 
@@ -86,7 +95,7 @@ def report_page(run: RunFindings) -> Page:
     evidence, stability, left_out = run.evidence(), run.stability(), folder.left_out
     with folder.refusing_unreadable():
         focal = focal_counts(folder.rows(), folder.windows())
-        examples = example_windows(read_examples(folder.path), folder.windows())
+        examples = example_windows(read_examples(folder.path, folder.manifest), folder.windows())
     return make_page(
         "report.html.jinja",
         title=f"headscope: {manifest.model.name}",
@@ -100,6 +109,9 @@ def report_page(run: RunFindings) -> Page:
         values={
             "manifest": manifest,
             "settings": manifest.settings.to_json(),
+            "sample": sample_sentence(manifest.corpus),
+            "copies": copies_sentence(manifest.corpus, keep=manifest.settings.keep_duplicates),
+            "labels": labels_sentence(folder.labels()),
             "left_out": left_out,
             "left_out_count": count_kinds(left_out),
             "most_named": MOST_NAMED,
@@ -112,8 +124,9 @@ def report_page(run: RunFindings) -> Page:
                 figure.name: figure.section for figure in FIGURES if figure.section is not None
             },
             "words": WORDS,
+            "choice_signs": CHOICE_SIGNS,
             "roles": list(ROLES),
-            "letters": {role.name: role.letter for role in ROLES},
+            "role_of": {role.name: role for role in ROLES},
         },
         # Figures are SVG with style attributes.
         inline_styles=True,
@@ -121,7 +134,7 @@ def report_page(run: RunFindings) -> Page:
 
 
 def _stack_values(
-    run: RunFindings, stack: str, evidence: Evidence, stability: StabilityResult
+    run: RunFindings, stack: str, evidence: StackEvidence, stability: StabilityResult
 ) -> dict[str, Any]:
     """What the template shows of one attention stack."""
     roles = _of_stack(run.roles, stack)
@@ -131,8 +144,10 @@ def _stack_values(
         "name": stack,
         "rows": finding_rows(layer_table(run.stacks[stack])),
         "verdicts": verdicts,
+        "grids": {verdict.name: grid_of(verdict, evidence.own_choice) for verdict in verdicts},
+        "sampled": 0 if evidence.trained is None else len(evidence.trained.document),
         "no_answer": _no_answer(verdicts),
-        "signs": [sign for sign in sanity_signs(evidence) if sign.seen],
+        "signs": [sign for sign in sanity_signs(evidence.own) if sign.seen],
         "figures": {
             name: {"svg": _as_svg(figure), "caption": FIGURES[name].caption}
             for name, figure in draw_figures(shown, StackFindings.of(run, stack)).items()
@@ -163,9 +178,12 @@ def _of_stack(table: pd.DataFrame, stack: str) -> pd.DataFrame:
     return table[table["stack"] == stack]
 
 
-def _role_rows(roles: pd.DataFrame) -> list[tuple[int, list[str | None]]]:
-    """The rows of the role map: a layer and the roles of its heads; None where it has no head."""
-    cells = roles.set_index(["layer", "head"])["role"].to_dict()
+def _role_rows(roles: pd.DataFrame) -> list[tuple[int, list[Mapping[Any, str] | None]]]:
+    """The rows of the role map: a layer, and role and other traits of each of its heads.
+
+    None where a layer has no such head.
+    """
+    cells = roles.set_index(["layer", "head"])[["role", "others"]].to_dict("index")
     return [
         (layer, [cells.get((layer, head)) for head in range(1, roles["head"].max() + 1)])
         for layer in sorted(roles["layer"].unique().tolist())
