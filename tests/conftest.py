@@ -141,6 +141,12 @@ def demo_run(kept_run):
 
 
 @pytest.fixture(scope="session")
+def verdict_run(kept_run):
+    """A finished run with enough documents for verdicts, untrained models, and a sample."""
+    return kept_run("verdicts", texts=26, window=32, nulls=8, null_seeds=3, robustness=26)
+
+
+@pytest.fixture(scope="session")
 def browser():
     """Headless Chromium."""
     from tests.browser import CHROMIUM, FLAGS

@@ -17,6 +17,7 @@ class NaiveText:
     token_ids: list[int]
     sentence_ids: list[int]
     special: list[bool]
+    special_separator: list[bool]
     separator: list[bool]
     form_ids: list[int]
     lemma_ids: list[int]
@@ -76,6 +77,7 @@ def naive_head(
     attention_threshold: float = 0.3,
     causal: bool = False,
     special_tokens: bool = False,
+    column_mass: str = "counted",
 ) -> dict[str, object]:
     """Every column of a row, and the summed arrays, of one head and one text."""
     n = text.n
@@ -113,11 +115,16 @@ def naive_head(
             focal, focal_count = token, elements[token]
 
     mass = [sum(float(a[i][j]) for i in range(n)) for j in range(n)]
-    seen = [mass[j] / (n - j if causal else n) for j in range(n)]
-    sink = causal and not special_tokens
-    may = [counted[j] and not (sink and j == 0) for j in range(n)]
-    largest = max((seen[j] for j in range(n) if may[j]), default=0.0)
-    high = [may[j] and largest > 0 and seen[j] / largest >= attention_threshold for j in range(n)]
+    if column_mass == "paper":
+        high = [counted[j] and mass[j] / max(mass) >= attention_threshold for j in range(n)]
+    else:
+        seen = [mass[j] / (n - j if causal else n) for j in range(n)]
+        sink = causal and not special_tokens
+        may = [counted[j] and not (sink and j == 0) for j in range(n)]
+        largest = max((seen[j] for j in range(n) if may[j]), default=0.0)
+        high = [
+            may[j] and largest > 0 and seen[j] / largest >= attention_threshold for j in range(n)
+        ]
     touched = [pair for pair in every if high[pair[0]] or high[pair[1]]]
     total_mass = sum(mass)
     lengths = [math.sqrt(sum(float(x) ** 2 for x in row)) for row in z]
@@ -131,6 +138,15 @@ def naive_head(
         kinds[text.kinds[i]] += 1
         kinds[text.kinds[j]] += 1
     return {
+        **naive_common_token(pairs, every, text.token_ids, counted),
+        "diagonal_share": naive_diagonal_share(z, variant, counted),
+        "diagonal_share_texts": 1,
+        "special_separator_attention": sum(mass[j] for j in range(n) if text.special_separator[j])
+        / total_mass,
+        "start_attention": sum(
+            mass[j] for j in range(n) if text.special[j] and not text.special_separator[j]
+        )
+        / total_mass,
         "word_repetition_pairs": sum(one_word(i, j) for i, j in pairs),
         "word_repetition_expected": expected(one_word),
         "lemma_repetition_pairs": sum(one_lemma(i, j) for i, j in pairs),
@@ -176,6 +192,65 @@ def naive_head(
         "distances": Counter(j - i for i, j in pairs),
         "pair_list": pairs,
     }
+
+
+def naive_common_token(pairs, every, token_ids, counted) -> dict[str, float]:
+    """The token that most pairs of different tokens contain, and the pairs within its context."""
+    distinct = [(i, j) for i, j in pairs if token_ids[i] != token_ids[j]]
+    common, most = -1, 0
+    for token in token_ids:  # the first in the text wins among equals
+        containing = sum(token in (token_ids[i], token_ids[j]) for i, j in distinct)
+        if containing > most:
+            common, most = token, containing
+    if common == -1:
+        columns = ("texts", "rank", "pairs", "expected", "context_pairs", "context_expected")
+        nothing = {f"common_{column}": 0 for column in columns}
+        return {"distinct_pairs": 0, "common_token": -1} | nothing
+    inside = [place for place in range(len(token_ids)) if counted[place]]
+    occurrences = [place for place in inside if token_ids[place] == common]
+    others = [place for place in inside if token_ids[place] != common]
+
+    def in_context(place: int) -> bool:
+        return any(abs(place - occurrence) <= 5 for occurrence in occurrences)
+
+    frequencies = Counter(token_ids[place] for place in inside)
+    different = [(i, j) for i, j in every if token_ids[i] != token_ids[j]]
+    with_common = [pair for pair in different if common in (token_ids[pair[0]], token_ids[pair[1]])]
+    context_pairs = 0
+    for i, j in distinct:
+        if token_ids[i] == common:
+            context_pairs += in_context(j)
+        elif token_ids[j] == common:
+            context_pairs += in_context(i)
+    return {
+        "distinct_pairs": len(distinct),
+        "common_token": common,
+        "common_texts": 1,
+        "common_rank": 1 + sum(count > frequencies[common] for count in frequencies.values()),
+        "common_pairs": most,
+        "common_expected": len(distinct) * len(with_common) / len(different),
+        "common_context_pairs": context_pairs,
+        "common_context_expected": most * sum(map(in_context, others)) / len(others),
+    }
+
+
+def naive_diagonal_share(z: np.ndarray, variant: str, counted: list[bool]) -> float:
+    """Squares of the diagonal of Z Z' over squares of all its entries."""
+    n = len(z)
+    vectors = [[float(x) for x in row] for row in z]
+    if variant == "centred":
+        inside = [vectors[i] for i in range(n) if counted[i]]
+        mean = [sum(column) / len(inside) for column in zip(*inside, strict=True)]
+        vectors = [[x - m for x, m in zip(row, mean, strict=True)] for row in vectors]
+    c = naive_similarity(z, variant, counted)
+    diagonal = everything = 0.0
+    for i in range(n):
+        own = 1.0 if variant == "cosine" else _scalar_product(vectors[i], vectors[i])
+        diagonal += own**2 if counted[i] else 0.0
+        everything += own**2 if counted[i] else 0.0
+        for j in range(n):
+            everything += c[i][j] ** 2 if counted[i] and counted[j] else 0.0
+    return diagonal / everything
 
 
 def naive_half_distance(c, every, n: int) -> int | None:

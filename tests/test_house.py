@@ -57,8 +57,10 @@ def test_files_are_neither_crumbs_nor_bricks():
         path.relative_to(SOURCE).as_posix(): len(path.read_text().splitlines()) for path in FILES
     }
     assert max(lengths.values()) <= 320
-    short = [name for name, n in lengths.items() if n < 60 and not name.endswith("__init__.py")]
-    assert len(short) < 60
+    # A measure is a file of its own, however short.
+    rest = {name: n for name, n in lengths.items() if not name.startswith("measures/")}
+    short = [name for name, n in rest.items() if n < 60 and not name.endswith("__init__.py")]
+    assert len(short) < 45
 
 
 def test_no_function_takes_more_than_twelve_parameters():

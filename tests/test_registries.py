@@ -119,6 +119,7 @@ def judged_run(demo_model, tmp_path_factory):
         texts=20,
         window=32,
         nulls=4,
+        null_seeds=2,
         out=tmp_path_factory.mktemp("judged") / "run",
         report=False,
         progress=False,

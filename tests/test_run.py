@@ -10,6 +10,7 @@ import xarray as xr
 
 import headscope as hs
 from headscope.errors import RunError
+from headscope.runs.manifest import SCHEMA
 from tests.demo_texts import QUICK
 
 
@@ -61,7 +62,7 @@ def test_results_open_in_xarray_as_they_are(demo_run):
 
 def test_the_manifest_is_plain_json(demo_run):
     manifest = json.loads((demo_run.folder / "manifest.json").read_text())
-    assert manifest["schema"] == 2
+    assert manifest["schema"] == SCHEMA
     assert manifest["model"]["name"] == "demo"
     assert manifest["corpus"]["windows"] == 12
     assert manifest["settings"]["pairs"] == "top:0.01"

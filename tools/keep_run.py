@@ -39,7 +39,9 @@ def main() -> None:
             report=False,
             progress=False,
         )
-    (out / ".lock").unlink()
+    # Neither is part of the format, and the log names this machine.
+    for name in (".lock", "log.jsonl"):
+        (out / name).unlink()
 
 
 if __name__ == "__main__":

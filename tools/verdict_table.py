@@ -9,15 +9,36 @@ from pathlib import Path
 import headscope as hs
 from headscope.findings.claims import Verdict
 
-SIGNS = {"holds": "**holds**", "fails": "fails", "undecided": "undecided", "cannot answer": "-"}
+WORDS = {
+    "holds": "**holds**",
+    "fails": "fails",
+    "undecided": "undecided",
+    "depends": "*depends*",
+    "cannot answer": "-",
+}
 
 
 def cell(verdict: Verdict) -> str:
-    effect = verdict.finding.effect
+    """`**holds** 5.46 [4.85, 6.15] (24/30)`: verdict, effect, and the choices that agree.
+
+    Where it depends, the choices under which it holds and fails are both counted.
+    """
+    words, effect = WORDS[verdict.status], verdict.effect
     if effect is None:
-        return SIGNS[verdict.status]
+        return words
     interval = f"{effect.value:.3g} [{effect.low:.3g}, {effect.high:.3g}]"
-    return f"{SIGNS[verdict.status]} {interval}"
+    return f"{words} {interval}{_agreeing(verdict)}"
+
+
+def _agreeing(verdict: Verdict) -> str:
+    robustness = verdict.robustness
+    if robustness is None:
+        return ""
+    total = len(robustness.choices)
+    if verdict.status == "depends":
+        holds, fails = robustness.count("holds"), robustness.count("fails")
+        return f" ({holds} hold, {fails} fail of {total})"
+    return f" ({robustness.count(verdict.status)}/{total})"
 
 
 def main(folders: list[str]) -> None:

@@ -117,7 +117,7 @@ def roles_text(roles: Iterable[Role]) -> str:
     return (
         f"{table}\n\nA head without a clear trait is *local* if its mean distance is at most "
         f"{LOCAL_BELOW:g} of that of random pairs,\n*broad* if it is at least {BROAD_ABOVE:g} of "
-        "it, and *mixed* otherwise."
+        "it, and *none* (no clear role) otherwise."
     )
 
 

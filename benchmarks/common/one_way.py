@@ -117,6 +117,7 @@ def _headscope(way: str, configuration: Configuration, asked: argparse.Namespace
                 model,
                 asked.corpus,
                 texts=asked.texts,
+                first=True,  # the windows that the other ways read
                 window=asked.tokens,
                 min_tokens=fewest_tokens(asked.tokens),
                 minimal=minimal,

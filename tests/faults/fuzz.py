@@ -186,7 +186,7 @@ READINGS: list[Callable[[hs.Run], object]] = [
     lambda run: run.windows(),
     lambda run: run.findings.window_table(run.manifest.stacks[0], ["pairs", "distance_sum"]),
     lambda run: run.stability(splits=2),
-    lambda run: read_examples(run.folder),
+    lambda run: read_examples(run.folder, run.manifest),
     lambda run: [run.shards.read(number) for number in range(run.manifest.shards)],
 ]
 RESULT_READINGS: list[Callable[[hs.Run], object]] = [

@@ -37,6 +37,24 @@ def test_killed_at_a_random_moment(subject, undisturbed, work_s, tmp_path, seed)
     assert_nothing_half_written(run)
 
 
+@pytest.mark.fault("stopped and continued, then hung up")
+def test_a_run_that_was_stopped_and_hung_up_is_completed(subject, undisturbed, work_s, tmp_path):
+    """Ctrl-Z and fg, then the terminal is closed."""
+    out = tmp_path / "run"
+    process = subject.start(out)
+    wait_for(process, out / "windows")
+    for _ in range(3):
+        process.signal(signal.SIGSTOP)
+        time.sleep(0.05)
+        process.signal(signal.SIGCONT)
+        time.sleep(work_s / 10)
+    process.signal(signal.SIGHUP)
+    assert process.wait().code in (0, -signal.SIGHUP)
+    run = subject.analyse(out)
+    assert_same_results(run, undisturbed)
+    assert_nothing_half_written(run)
+
+
 @pytest.mark.long
 @pytest.mark.fault("kill -9 again and again, five times in one run")
 @pytest.mark.parametrize("seed", range(1))
@@ -89,7 +107,7 @@ def test_dying_at_the_worst_moment_of_every_file(subject, undisturbed, tmp_path,
 @pytest.mark.long
 @pytest.mark.fault("death while the untrained models are measured")
 @pytest.mark.parametrize(
-    "moment", ["nulls/untrained-1/shards/00001.json", "nulls/untrained-2/manifest.json"]
+    "moment", ["nulls/untrained-1/shards/00000.json", "nulls/untrained-2/manifest.json"]
 )
 def test_dying_among_the_untrained_models(subject, undisturbed_with_nulls, tmp_path, moment):
     out = tmp_path / "run"

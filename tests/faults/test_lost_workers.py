@@ -21,10 +21,10 @@ import sys
 if "headscope.measuring.workers.processes" in sys.orig_argv:
     import os, headscope.runs.folder
     read = headscope.runs.folder.read_windows
-    def read_or_die(folder, number, *rest):
+    def read_or_die(folder, manifest, number, *rest, **options):
         if number == 1:
             os.kill(os.getpid(), 9)
-        return read(folder, number, *rest)
+        return read(folder, manifest, number, *rest, **options)
     headscope.runs.folder.read_windows = read_or_die
 """
 

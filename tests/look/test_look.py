@@ -112,8 +112,9 @@ def test_other_variants_of_similarity_are_there(view):
         {"similarity": "centred", "pairs": "max:0.4", "attention_threshold": 0.15},
         {"similarity": "cosine", "pairs": "top:0.05", "special_tokens": True},
         {"layers": [2, 5]},
+        {"column_mass": "paper", "attention_threshold": 0.1},
     ],
-    ids=["default", "centred", "cosine", "layers"],
+    ids=["default", "centred", "cosine", "layers", "column mass of the paper"],
 )
 def test_a_view_agrees_with_a_run_over_the_same_text(demo_float64, tmp_path, options):
     rows = run_over(demo_float64, TEXT, tmp_path, **options)
@@ -135,6 +136,42 @@ def test_every_stack_of_an_encoder_decoder_agrees_with_a_run(tmp_path):
     assert cross.tokens[0] == "[CLS]", "token 2, which this model starts with"
     assert "high_attention" not in cross.pairs
     assert "also: encoder, decoder" in repr(cross)
+
+
+@pytest.mark.parametrize("title", ["BART", "GPT-2"])
+def test_attention_on_separators_and_starts_is_apart_in_every_stack(title, tmp_path):
+    """The first token is a start, whatever it is: of a text, and of what a decoder reads."""
+    special = {"BART": "[SEP]", "GPT-2": "<|end|>"}[title]
+    model = tiny(title, {"BART": wordpiece, "GPT-2": byte_level}[title]())
+    text = f"{special} the cat sat {special} on the mat {special} the same words end {special}"
+    rows = run_over(model, text, tmp_path, window=40).set_index(["stack", "layer", "head"])
+    view = hs.look(model, text, window=40)
+    for stack in view.stacks:
+        part = view.stack(stack)
+        start = [place for place, token in enumerate(part.key_tokens) if token == "[CLS]"]
+        separators = [place for place, token in enumerate(part.key_tokens) if token == special]
+        if title == "GPT-2":
+            start = [separators.pop(0)]
+        received = part.attention.mean(axis=2)
+        assert start
+        assert len(separators) > 2
+        for column, places in (
+            ("start_attention", start),
+            ("special_separator_attention", separators),
+            ("special_attention", [*start, *separators]),
+        ):
+            expected = received[..., places].sum(-1).ravel()
+            np.testing.assert_allclose(rows.loc[stack, column], expected, rtol=1e-5)
+
+
+def test_column_mass_of_the_paper_is_relative_to_all_tokens(view, demo_float64):
+    paper = hs.look(demo_float64, TEXT, column_mass="paper")
+    received = view.attention.sum(axis=2)
+    expected = received / received.max(axis=-1, keepdims=True)
+    np.testing.assert_allclose(paper.column_mass, expected, atol=1e-12)
+    # [CLS] and [SEP] set the scale; they form no pairs, and so they mask none.
+    assert paper.high_attention.sum() < view.high_attention.sum()
+    assert not paper.high_attention[..., [0, -1]].any()
 
 
 def test_a_causal_model_agrees_with_a_run(tmp_path):
