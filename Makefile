@@ -3,6 +3,7 @@
 # make test-oldest   the tests of all families with the oldest transformers that is allowed
 # make test-faults   kills, full disks, damaged files: all of them (up to an hour)
 # make fuzz    10,000 damaged corpora and runs
+# make attack  2,000 hostile models, runs, corpora, requests, environments and numbers (hours)
 # make check   set up, run what CI checks before the tests: format, lint, types, layers
 # make pages   set up, write the parts of the docs that come from the code
 # make bench   set up, measure speed and memory (hours)
@@ -26,10 +27,10 @@ RATIO  := $(BIN)/python benchmarks/forward_ratio.py --markdown --models $(MODELS
 # Windows of uneven lengths: EWT dev, if it is beside the repository.
 PARAGRAPHS ?= ../shared/corpora/ewt-dev.conllu.gz
 
-.PHONY: demo test test-oldest test-faults fuzz check pages bench clean
+.PHONY: demo test test-oldest test-faults fuzz attack check pages bench clean
 
 demo: $(VENV)/.demo
-	$(BIN)/headscope analyze --nulls 30
+	$(BIN)/headscope analyze
 
 # A file is run by one worker, in the order of tests/conftest.py. Bytecode is kept: dozens of
 # processes import the same files.
@@ -46,6 +47,9 @@ test-faults: $(VENV)/.dev
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.faults.fuzz --inputs 10000
+
+attack: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.attack.run --cases 2000
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
