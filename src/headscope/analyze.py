@@ -37,7 +37,7 @@ from headscope.runs.folder import RunFolder
 from headscope.runs.lock import only_writer
 from headscope.runs.manifest import FILE_NAME as MANIFEST
 from headscope.runs.manifest import CorpusRecord, Manifest, differences
-from headscope.runs.own_files import foreign_names
+from headscope.runs.own_files import refuse_foreign_folder
 from headscope.runs.restored_windows import restore_windows
 from headscope.settings import (
     MAX_NUMBER,
@@ -148,7 +148,7 @@ def analyze(
 
         # The run folder: a new run, or one that is resumed.
         folder = Path(out) if out is not None else default_folder(loaded.name, request)
-        _refuse_foreign_folder(folder)
+        refuse_foreign_folder(folder)
         stack.enter_context(only_writer(folder))
         manifest = _resumed(loaded, request, settings, folder, reported)
         journal.keep_in(folder)  # only now: a folder with another run is left as it is
@@ -314,24 +314,3 @@ def default_folder(model_name: str, request: CorpusRequest) -> Path:
         names = ["demo"]
     name = re.sub(r"[^\w.-]+", "-", as_unicode("-".join(names))).strip("-.")
     return Path("runs") / name[:LONGEST_NAME]
-
-
-def _refuse_foreign_folder(folder: Path) -> None:
-    """Accept an empty folder, a run, or the rest of one that has no manifest yet; no other."""
-    try:
-        str(folder).encode()
-        there = folder.exists()
-    except (OSError, UnicodeEncodeError, ValueError):
-        raise RunError(
-            f"{shortened(as_unicode(str(folder)))} cannot be the name of a run folder: it is too "
-            "long, or not valid UTF-8; choose another --out"
-        ) from None
-    if there and not folder.is_dir():
-        raise RunError(f"{folder} is a file; choose a folder with --out")
-    if not folder.exists() or is_there(folder / MANIFEST, within=folder):
-        return
-    if foreign := foreign_names(folder):
-        raise RunError(
-            f"{folder} is not a run and not empty (it holds {', '.join(foreign[:3])}); "
-            "choose another --out"
-        )

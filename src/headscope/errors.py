@@ -17,7 +17,7 @@ def shortened(name: object, longest: int = 120) -> str:
     """A name from elsewhere, to be quoted in a message: of a long one, its start and its end.
 
     >>> shortened("a column " * 1000, longest=20)
-    'a column a ... a column '
+    'a column a ...  a column '
 
     Args:
         name: Of a file, a column or anything else that others chose.

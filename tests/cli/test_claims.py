@@ -57,7 +57,7 @@ def test_json_has_every_claim_with_its_choices(command, verdict_run, verdicts):
 def test_the_table_counts_the_choices_of_each_verdict(command, verdict_run, verdicts):
     out = command("claims", verdict_run.folder).out
     for name, verdict in verdicts.items():
-        line = next(line for line in out.splitlines() if line.startswith(f"{name} "))
+        line = next(line for line in out.splitlines() if line.strip().startswith(f"{name} "))
         assert verdict.status in line
         if verdict.robustness is not None:
             counted = sum(int(number) for number in re.findall(r"(\d+)[HF?-](?= )", line))

@@ -34,7 +34,7 @@ OPTIONS = {
     "claims": "--explain --seed --json",
     "sweep": "--all --json",
     "stability": "--subset --subsets --by --seed --json",
-    "compare": "--untrained --steps --match --texts --figure --seed --allow-pickle "
+    "compare": "--untrained --steps --match --model -m --texts --figure --seed --allow-pickle "
     "--trust-remote-code --json --quiet -q",
     "look": "--file --model -m --out -o --window --similarity --pairs --attention-threshold "
     "--special-tokens --column-mass --dtype --device --allow-pickle --trust-remote-code --json "

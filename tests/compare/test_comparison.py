@@ -1,11 +1,13 @@
 """Runs side by side: values against SQL over the shards, differences, references, remarks."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import headscope as hs
@@ -15,7 +17,10 @@ from headscope.compare.shared_documents import shared_documents
 from headscope.errors import RunError, SettingsError
 from headscope.findings.depth import layers_by_third
 from headscope.findings.resampling.resampled_run import interval_of, resample_columns
+from headscope.measuring.reduce import reduce_run
 from headscope.run import Run
+from headscope.runs.folder import RunFolder
+from headscope.runs.shards import Shard
 
 SQL = {
     "mean_distance": "sum(distance_sum) / sum(pairs)",
@@ -150,9 +155,9 @@ def test_windows_of_one_document_are_drawn_themselves(book_run):
     assert units.size == book_run.manifest.corpus.windows > 5
 
 
-def test_an_absent_stack_is_compared_with_the_first(demo_run):
+def test_an_absent_stack_is_compared_with_the_first(demo_run, tmp_path):
     """A decoder beside an encoder: with the encoder, since that run has nothing else."""
-    causal = renamed(demo_run, "decoder")
+    causal = renamed(demo_run, "decoder", tmp_path / "run")
     thirds = hs.compare([demo_run, causal]).thirds
     decoder = thirds[thirds["stack"] == "decoder"]
     assert (decoder["reference"] == thirds["name"].iloc[0]).all()
@@ -227,27 +232,21 @@ def test_intervals_of_differences_cover():
     assert missed_apart == 0
 
 
-def renamed(run: Run, stack: str) -> Run:
-    """The run as if its stack had another name."""
+def renamed(run: Run, stack: str, folder: Path) -> Run:
+    """The run written again, as if its stack had another name."""
     sites = tuple(replace(site, stack=stack) for site in run.manifest.model.sites)
-    manifest = replace(run.manifest, model=replace(run.manifest.model, sites=sites))
-
-    class Renamed(Run):
-        finished = True
-
-        @property
-        def roles(self):
-            return run.roles.assign(stack=stack)
-
-        def claims(self, seed=0):
-            return [replace(verdict, stack=stack) for verdict in run.claims(seed)]
-
-        def rows(self):
-            import pyarrow as pa
-            import pyarrow.dataset as ds
-
-            table = run.rows().to_table()
-            place = table.column_names.index("stack")
-            return ds.dataset(table.set_column(place, "stack", pa.array([stack] * len(table))))
-
-    return Renamed(run.folder, manifest)
+    (depth,) = run.manifest.model.stack_layers.values()
+    model = replace(run.manifest.model, sites=sites, stack_layers={stack: depth})
+    manifest = replace(run.manifest, model=model)
+    shutil.copytree(run.folder / "windows", folder / "windows")
+    manifest.write(folder)
+    files = RunFolder(folder, manifest)
+    for number in range(manifest.shards):
+        shard = run.files.read_shard(number)
+        place, kind = shard.rows.column_names.index("stack"), shard.rows["stack"].type
+        column = pa.array([stack] * len(shard.rows)).cast(kind)
+        rows = shard.rows.set_column(place, "stack", column)
+        arrays = {f"{stack}/{name.partition('/')[2]}": a for name, a in shard.arrays.items()}
+        files.shards.write(number, Shard(rows, arrays))
+    reduce_run(files)
+    return hs.open_run(folder)

@@ -16,7 +16,8 @@ from headscope.errors import HeadscopeError
 model, corpus, out, report, nulls = sys.argv[1:]
 try:
     hs.analyze(model, corpus, out=out, window=32, min_tokens=4, shard_windows=2,
-        nulls=int(nulls), null_seeds=3, minimal=True, report=report == "report")
+        nulls=int(nulls), null_seeds=3, minimal=True, keep_duplicates=True,
+        report=report == "report")
 except HeadscopeError as error:
     print(f"{type(error).__name__}: {error}", file=sys.stderr)
     sys.exit(error.exit_code)

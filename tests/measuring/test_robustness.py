@@ -28,7 +28,7 @@ def run(demo_model, tmp_path_factory) -> hs.Run:
 
 
 def own_choice(run: hs.Run):
-    tables = read_choices(run.folder, run.manifest)
+    tables = read_choices(run.folder, run.manifest, within=run.files.within)
     settings = run.manifest.settings
     at = (tables.similarities.index(settings.similarity), tables.rules.index(str(settings.pairs)))
     return tables, at
@@ -58,7 +58,7 @@ def contents(run: hs.Run) -> dict[str, bytes]:
 
 def test_the_number_of_threads_changes_nothing(run, demo_model, tmp_path):
     other = hs.analyze(demo_model, out=tmp_path / "run", threads=2, **ASKED, **WITH_CHOICES)
-    ours, theirs = (read_choices(of.folder, of.manifest) for of in (run, other))
+    ours, theirs = (read_choices(of.folder, of.manifest, within=of.folder) for of in (run, other))
     for kind in ("heads", "layers", "attention"):
         for name, values in getattr(ours, kind)["encoder"].items():
             np.testing.assert_array_equal(getattr(theirs, kind)["encoder"][name], values, name)

@@ -57,9 +57,11 @@ def reduce_shards(manifest: Manifest, shards: Iterable[Shard]) -> dict[str, xr.D
     """
     sums: _Arrays = {}
     for shard in shards:
+        if not shard.rows.num_rows:
+            continue  # every window of the shard was left out
         of_shard = {**shard.arrays, **_column_totals(manifest, shard.rows)}
         # A sum that one shard lacks would be over fewer windows than the others.
-        if sums and of_shard and set(sums) != set(of_shard):
+        if sums and set(sums) != set(of_shard):
             raise ValueError(f"{min(set(sums) ^ set(of_shard))[:60]!r} is not in every shard")
         _add(sums, of_shard)
     return {stack: _dataset(manifest, stack, sums) for stack in manifest.stacks}
@@ -74,8 +76,6 @@ def _add(sums: _Arrays, more: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _column_totals(manifest: Manifest, rows: pa.Table) -> _Arrays:
-    if not rows.num_rows:
-        return {}  # every window of the shard was left out
     stack_of_row = np.asarray(rows["stack"].to_numpy(zero_copy_only=False))
     layer, head = rows["layer"].to_numpy(), rows["head"].to_numpy()
     columns = [name for name in rows.column_names if COLUMNS[name].summed]

@@ -15,7 +15,7 @@ def choose_sample(documents: Sequence[object], number: int, seed: int) -> NDArra
     """The places of some windows: one of each document, then a second one of each, in random order.
 
     >>> choose_sample(["a", "a", "a", "b"], 2, seed=0).tolist()
-    [1, 3]
+    [2, 3]
 
     Args:
         documents: The document of each window.

@@ -7,7 +7,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from headscope.errors import RunError, StorageError
+from headscope.errors import RunError, StorageError, shortened
+from headscope.runs.files import is_there
+from headscope.runs.manifest import FILE_NAME as MANIFEST
+from headscope.system.terminal import visible
 from headscope.system.untrusted import UntrustedFileError, refuse_links
 
 _FOLDERS = {
@@ -80,6 +83,31 @@ def remove_remains(folder: Path) -> None:
         ours = _is_ours(entry.relative_to(folder), is_folder=False)
         if stat.S_ISREG(mode) and _REMAINS.fullmatch(entry.name) and ours:
             entry.unlink(missing_ok=True)
+
+
+def refuse_foreign_folder(folder: Path) -> None:
+    """Accept an empty folder, a run, or the rest of one that has no manifest yet; no other.
+
+    Args:
+        folder: Where a run is to be written.
+    """
+    try:
+        str(folder).encode()
+        there = folder.exists()
+    except (OSError, UnicodeEncodeError, ValueError):
+        raise RunError(
+            f"{shortened(visible(str(folder)))} cannot be the name of a run folder: it is too "
+            "long, or not valid UTF-8; choose another --out"
+        ) from None
+    if not there:
+        return
+    if not folder.is_dir():
+        raise RunError(f"{folder} is a file; choose a folder with --out")
+    if not is_there(folder / MANIFEST, within=folder) and (foreign := foreign_names(folder)):
+        raise RunError(
+            f"{folder} is not a run and not empty (it holds {', '.join(foreign[:3])}); "
+            "choose another --out"
+        )
 
 
 def foreign_names(folder: Path) -> list[str]:

@@ -10,6 +10,9 @@ from hashlib import blake2b
 
 import numpy as np
 
+from headscope.text.document import Document
+from headscope.text.stretches import stretches
+
 HASH_BYTES = 16
 """Of a document's text: few enough to keep for every document of a corpus."""
 
@@ -21,7 +24,8 @@ def document_hash(text: str) -> str:
     """A hash that copies of a text share, as 32 hexadecimal digits.
 
     It is that of the normalised text: Unicode NFKC, case-folded, with each run of white space and
-    punctuation as one space. A text of nothing else is taken as it is.
+    punctuation as one space. A text of nothing else is taken as it is. Long texts are read in
+    stretches, so that they are never held a second time.
 
     >>> document_hash("The cat, the dog.") == document_hash("the  CAT -- the dog")
     True
@@ -31,11 +35,16 @@ def document_hash(text: str) -> str:
     Args:
         text: Of a whole document.
     """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    normalised = " ".join(folded.translate(_punctuation_as_space()).split())
-    # Lone surrogates, which JSON can spell, have no other encoding.
-    data = (normalised or text).encode("utf-8", "surrogatepass")
-    return blake2b(data, digest_size=HASH_BYTES).hexdigest()
+    digest = blake2b(digest_size=HASH_BYTES)
+    between = ""
+    for stretch in stretches(Document("", text)):
+        folded = unicodedata.normalize("NFKC", stretch.document.text).casefold()
+        if words := folded.translate(_punctuation_as_space()).split():
+            digest.update(_encoded(between + " ".join(words)))
+            between = " "
+    if not between:
+        digest.update(_encoded(text))
+    return digest.hexdigest()
 
 
 class CopyCounter:
@@ -62,6 +71,11 @@ class CopyCounter:
         """Number of documents that are copies of an earlier one."""
         hashes = np.frombuffer(bytes(self._hashes), dtype=f"V{HASH_BYTES}")
         return self.documents - len(np.unique(hashes))
+
+
+def _encoded(text: str) -> bytes:
+    # Lone surrogates, which JSON can spell, have no other encoding.
+    return text.encode("utf-8", "surrogatepass")
 
 
 @cache

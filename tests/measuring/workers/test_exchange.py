@@ -17,6 +17,7 @@ def test_shards_travel_through_a_store_and_leave_nothing_but_the_manifest(
     home, worker = tmp_path / "home", tmp_path / "worker"
     shutil.copytree(single.folder / "windows", home / "windows")
     shutil.copy(single.folder / "manifest.json", home)
+    worker.mkdir()
     here, there = ShardExchange(url), ShardExchange(url + "/")
     here.put_run(home, [0, 1])
     there.fetch_manifest(worker)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -129,7 +129,7 @@ class ChoiceCounter:
         return rows
 
     def _frequency(
-        self, place: Float[Tensor, "batch head variant rule"]
+        self, place: Int64[Tensor, "batch head variant rule"]
     ) -> Float[Tensor, "batch head variant rule"]:
         """Share of the pairs of different tokens that contain the token at a place."""
         inside = self._batch.counted.double()
