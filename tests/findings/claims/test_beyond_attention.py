@@ -1,9 +1,14 @@
 """beyond-attention on layers that kernels measure: it must fail where C is a function of A."""
 
+import itertools
+import json
+
 import numpy as np
 import pytest
 import torch
+from transformers import BertConfig, BertModel
 
+import headscope as hs
 from headscope.findings.claims import CLAIMS, Evidence, find
 from headscope.findings.claims.gather import SampledRun, StackEvidence
 from headscope.findings.claims.verdict import Choice
@@ -14,6 +19,7 @@ from headscope.measuring.choices import ChoiceCollector
 from headscope.measuring.sample import share_of_seed
 from headscope.models.site import AttentionSite, LayerCapture
 from headscope.settings import Settings
+from tests.compare.tiny_bert import TEXTS, loaded
 from tests.kernels.random_layers import padded_batch, random_text
 from tests.naive import NaiveText
 
@@ -124,3 +130,72 @@ def test_it_fails_where_attention_shows_the_structure_and_outputs_do_not():
     evidence = evidence_of(attention_to_repetitions, random_output, random_output)
     assert "holds" not in statuses(evidence).values()
     assert statuses(evidence)[Choice(pairs="top:0.05", similarity="raw")] == "fails"
+
+
+POSITIONS, WORD = 48, 16
+
+
+def model_whose_values_are_positions() -> BertModel:
+    """Each token's value is a unit vector of its position, so that Z is A, in every layer.
+
+    A hidden state is (position, word), of mean 0 and of one length for all tokens, so that layer
+    norms only scale it; attention and feed-forward layers add nothing to it.
+    """
+    size = POSITIONS + WORD
+    config = BertConfig(
+        vocab_size=200,
+        hidden_size=size,
+        intermediate_size=8,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=1,
+        max_position_embeddings=POSITIONS,
+    )
+    torch.manual_seed(1)
+    model = BertModel(config).eval()
+    words = torch.randn(config.vocab_size, WORD)
+    words = words - words.mean(-1, keepdim=True)
+    words = 2 * words / words.norm(dim=-1, keepdim=True) - 1 / WORD
+    with torch.no_grad():
+        embeddings = model.embeddings
+        for table in (embeddings.word_embeddings, embeddings.token_type_embeddings):
+            table.weight.zero_()
+        embeddings.word_embeddings.weight[:, POSITIONS:] = words
+        embeddings.position_embeddings.weight.copy_(torch.eye(POSITIONS, size))
+        for layer in model.encoder.layer:
+            attention = layer.attention.self
+            attention.query.weight.normal_(0, 0.15)
+            # Keys that are like the queries: tokens look for themselves.
+            attention.key.weight.copy_(attention.query.weight + torch.randn(size, size) * 0.1)
+            attention.value.weight.copy_(torch.eye(size))
+            attention.value.weight[POSITIONS:] = 0
+            for nothing in (layer.attention.output.dense, layer.output.dense):
+                nothing.weight.zero_()
+    return model
+
+
+def test_it_fails_on_a_model_whose_values_are_the_attention_rows(tmp_path):
+    """The whole way: a model is built, a corpus is analysed, and the run is judged."""
+    starts = [" ".join(pair) for pair in itertools.permutations(TEXTS, 2)]
+    corpus = tmp_path / "texts.jsonl"
+    corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in starts))
+    model = loaded(model_whose_values_are_positions())
+    run = hs.analyze(
+        model,
+        corpus,
+        out=tmp_path / "run",
+        window=POSITIONS,
+        nulls=10,
+        null_seeds=3,
+        robustness=30,
+        report=False,
+        progress=False,
+    )
+    view = hs.look(model, starts[0], window=POSITIONS)
+    written = view.head_output[..., : len(view.tokens)]
+    np.testing.assert_allclose(
+        written / written.sum(-1, keepdims=True), view.attention, rtol=1e-3, atol=1e-6
+    )
+    (verdict,) = [one for one in run.claims() if one.name == "beyond-attention"]
+    assert verdict.status == "fails"
+    assert verdict.robustness.count("holds") == 0
+    assert verdict.robustness.count("fails") > 20

@@ -7,7 +7,10 @@ import pytest
 
 from headscope.findings.claims import CLAIMS, Evidence, Finding, find
 from headscope.findings.claims.claim import MIN_DOCUMENTS
+from headscope.findings.claims.evidence import relative_excess
+from headscope.findings.claims.heads_beyond_bar import judge_heads_beyond_bar
 from headscope.findings.resampling.resampled_run import ResampledRun
+from headscope.measures.repetition import REPETITION
 from tests.findings.claims.cases import CASES
 from tests.findings.claims.simulated import LAYERS, USUAL, Study, Truth, by_third, simulate
 
@@ -200,3 +203,16 @@ def test_beyond_attention_needs_the_sample():
 def test_the_planted_head_is_named():
     for name in ("repetition-heads", "common-token-heads"):
         assert found(name, planted(name)).heads == ("layer 3 head 2",)
+
+
+def test_a_trait_that_half_of_the_documents_lack_has_no_answer():
+    evidence = simulate(0, CASES[0].planted)
+    documents = evidence.run.documents
+
+    def strength(run: ResampledRun) -> np.ndarray:
+        samples = relative_excess(run, REPETITION)
+        return samples if run.documents == documents else np.full_like(samples, np.nan)
+
+    finding = judge_heads_beyond_bar(evidence, strength, 0.25, "repetition")
+    assert finding.status == "cannot answer"
+    assert "half of them" in finding.summary

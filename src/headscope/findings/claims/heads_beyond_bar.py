@@ -40,8 +40,9 @@ def judge_heads_beyond_bar(
         return NO_UNTRAINED
     samples = strength(evidence.run)
     values = samples[0]
-    if not np.isfinite(values).any():
-        return no_answer(f"{trait} cannot be measured on these windows")
+    chosen = _strength_of_chosen(evidence.run, strength)
+    if chosen is None:
+        return no_answer(f"{trait} cannot be measured on these windows, or on half of them")
     bar = _bar(evidence, strength, least)
     beyond_bar = samples - bar[:, None]
     above = upper_p_values(beyond_bar[0], beyond_bar[1:], evidence.documents)
@@ -54,7 +55,7 @@ def judge_heads_beyond_bar(
     elif all_below.sum() == there.sum():
         status = "fails"
     strongest = np.argsort(np.where(there, -values, np.inf))
-    effect = evidence.interval(_strength_of_chosen(evidence.run, strength))
+    effect = evidence.interval(chosen)
     named = [int(head) for head in strongest[:_NAMED] if beyond[head]] or [int(strongest[0])]
     return Finding(
         status=status,
@@ -79,8 +80,11 @@ def _bar(evidence: Evidence, strength: Strength, least: float) -> Samples:
     return bar if bar[0] > least else np.full_like(bar, least)
 
 
-def _strength_of_chosen(run: ResampledRun, strength: Strength) -> Samples:
+def _strength_of_chosen(run: ResampledRun, strength: Strength) -> Samples | None:
+    """None if one half of the documents has no head of any strength."""
     one, other = (strength(half) for half in run.halves())
+    if not (np.isfinite(one[0]).any() and np.isfinite(other[0]).any()):
+        return None
     chosen: Samples = (
         other[:, int(np.nanargmax(one[0]))] + one[:, int(np.nanargmax(other[0]))]
     ) / 2
