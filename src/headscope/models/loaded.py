@@ -25,7 +25,7 @@ from headscope.models.linear_maps import make_quick, quick_linear_maps
 from headscope.models.quiet import quiet_loading
 from headscope.models.site import AttentionSite, LayerCapture, MassCapture
 from headscope.models.source import weights_hash
-from headscope.models.taps import AttentionCall, MassCall, choose_tap
+from headscope.models.taps import AttentionCall, MassCall, OnCall, choose_tap
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.runs.manifest import reads_shifted
 from headscope.system.threads import on_threads
@@ -126,6 +126,10 @@ class LoadedModel:
             stack: The name of a stack.
         """
         return stack in self._shifted_stacks
+
+    def listen(self, on_call: OnCall) -> AbstractContextManager[None]:
+        """While open, attention calls of this thread are passed to `on_call`; all layers run."""
+        return self._tap.listen(on_call)
 
     @cached_property
     def weights_hash(self) -> str:

@@ -18,6 +18,14 @@ _INPUT_POSITION: dict[Callable[..., Any], int] = {
     torch.einsum: 1,  # equation first
 }
 
+_WEIGHT_POSITION: dict[Callable[..., Any], int] = {
+    nn.functional.linear: 1,
+    torch.matmul: 1,
+    Tensor.matmul: 1,
+    Tensor.__matmul__: 1,
+    torch.addmm: 2,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Projection:
@@ -40,6 +48,40 @@ class Projection:
         arguments[position] = torch.cat(parts)
         *with_head, nothing = self.function(*arguments, **self.options).chunk(heads + 1)
         return tuple(part - nothing for part in with_head), nothing
+
+    @property
+    def weight_position(self) -> int | None:
+        """Where among the arguments the weight is, for maps whose weight is one matrix."""
+        if self.function not in _WEIGHT_POSITION:
+            return None
+        position = _WEIGHT_POSITION[self.function]
+        weight = self.arguments[position] if len(self.arguments) > position else None
+        return position if isinstance(weight, Tensor) and weight.ndim == 2 else None
+
+    @property
+    def takes_transposed(self) -> bool:
+        """Whether the weight maps by its rows, as in `nn.Linear`: output x input."""
+        return self.function is nn.functional.linear
+
+    def weight(self, heads: int) -> Float[Tensor, "head d_head d_model"]:
+        """W_O: what each coordinate of each head adds to the output.
+
+        Args:
+            heads: Number of heads that are joined in the input.
+        """
+        if (position := self.weight_position) is not None:
+            weight = self.arguments[position]
+            weight = weight.T if self.takes_transposed else weight
+        else:  # einsum: the map of unit vectors, as tokens
+            joined = self.arguments[_INPUT_POSITION[self.function]]
+            width = joined.shape[-2] * joined.shape[-1] if joined.ndim == 4 else joined.shape[-1]
+            units = torch.eye(width + 1, width, dtype=joined.dtype, device=joined.device)
+            arguments = list(self.arguments)
+            shape = (-1, 1, *joined.shape[2:]) if joined.ndim == 4 else (1, width + 1, width)
+            arguments[_INPUT_POSITION[self.function]] = units.reshape(shape)
+            mapped = self.function(*arguments, **self.options).reshape(width + 1, -1)
+            weight = mapped[:-1] - mapped[-1]
+        return weight.detach().unflatten(0, (heads, -1))  # type: ignore[no-any-return]
 
 
 class ProjectionWatch(TorchFunctionMode):
