@@ -6,13 +6,18 @@ from importlib.metadata import version
 
 import torch
 
+from headscope.errors import SettingsError
+from headscope.models.gated import fingerprint_of
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
 from headscope.runs.manifest import CorpusRecord, Manifest, ModelRecord, SiteRecord
+from headscope.runs.records import GateRecord
 from headscope.settings import Settings
 
 _COMPUTING_PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "nupunkt")
 """Packages whose version can change numbers."""
+_NAMED = 6
+"""Number of gated heads that the flag of a run names."""
 
 
 def describe_run(
@@ -29,6 +34,7 @@ def describe_run(
         settings: What is measured.
         sites: Which attention layers are measured.
     """
+    gates = describe_gates(model)
     return Manifest(
         model=ModelRecord(
             name=model.name,
@@ -44,7 +50,7 @@ def describe_run(
                 for s in sites
             ),
             residuals=model.check.residuals,
-            flags=model.check.flags,
+            flags=(*model.check.flags, *_gate_flags(gates)),
             stack_layers={
                 stack: max(site.layer for site in model.sites if site.stack == stack)
                 for stack in model.stacks
@@ -55,4 +61,36 @@ def describe_run(
         packages={name: version(name) for name in _COMPUTING_PACKAGES},
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         threads=torch.get_num_threads(),
+        gates=gates,
     )
+
+
+def describe_gates(model: LoadedModel) -> tuple[GateRecord, ...]:
+    """The gates of a model that are open here, sorted.
+
+    Args:
+        model: What is about to be run.
+    """
+    if len(model.open_gates) > 1:
+        raise SettingsError(
+            "gates: a run has the same gates for all of its texts; give one mapping, not a list"
+        )
+    return tuple(
+        GateRecord(*head, None, fingerprint_of(gate))
+        if isinstance(gate, torch.Tensor)
+        else GateRecord(*head, gate, None)
+        for head, gate in sorted(model.open_gates[0].items(), key=lambda item: item[0])
+    )
+
+
+def _gate_flags(gates: Sequence[GateRecord]) -> tuple[str, ...]:
+    """A sentence for the readers of a run whose model was gated."""
+    if not gates:
+        return ()
+    named = [
+        f"{gate.stack} layer {gate.layer} head {gate.head} "
+        + ("replaced" if gate.factor is None else f"times {gate.factor:g}")
+        for gate in gates[:_NAMED]
+    ]
+    more = [f"and {len(gates) - _NAMED} more"] if len(gates) > _NAMED else []
+    return (f"measured with {len(gates)} gated heads: {', '.join([*named, *more])}",)

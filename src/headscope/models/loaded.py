@@ -21,6 +21,7 @@ from headscope.errors import SettingsError, TapError
 from headscope.models.check.discover import discover_sites
 from headscope.models.check.probe import Inputs, Modality, modality_of, padding_id, probe_of
 from headscope.models.check.self_check import SelfCheck, check_tap
+from headscope.models.gated import GatedModel
 from headscope.models.linear_maps import make_quick, quick_linear_maps
 from headscope.models.quiet import quiet_loading
 from headscope.models.site import AttentionSite, LayerCapture, MassCapture
@@ -34,7 +35,7 @@ OnLayer = Callable[[LayerCapture], None]
 OnMass = Callable[[MassCapture], None]
 
 
-class LoadedModel:
+class LoadedModel(GatedModel):
     """A transformer whose attention is tapped and checked. Made by `load_model`."""
 
     def __init__(
@@ -47,6 +48,7 @@ class LoadedModel:
         revision: str | None = None,
         projection: str | None = None,
     ) -> None:
+        super().__init__()
         self.model: PreTrainedModel = model.eval()  # type: ignore[no-untyped-call]
         self.tokenizer = tokenizer
         self.name = name

@@ -7,7 +7,7 @@ be equal for a run to be resumed or merged; the others are for readers.
 import hashlib
 import json
 from collections.abc import Collection
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,11 @@ from headscope.runs.files import is_there, read_json, write_whole
 from headscope.runs.records import (
     SHA256,
     CorpusRecord,
+    GateRecord,
     ModelRecord,
     SiteRecord,
     corpus_record,
+    gate_records,
     model_record,
     package_versions,
 )
@@ -47,6 +49,8 @@ class Manifest:
     threads: int
     schema: int = SCHEMA
     notes: dict[str, Any] = field(default_factory=dict)
+    gates: tuple[GateRecord, ...] = ()
+    """The heads that were gated; none in most runs, and in all older ones."""
 
     @property
     def shards(self) -> int:
@@ -138,6 +142,7 @@ class Manifest:
             threads=threads,
             schema=values["schema"],
             notes=notes,
+            gates=gate_records(values.get("gates", [])),
         )
 
 
@@ -194,6 +199,8 @@ def _identity(manifest: Manifest) -> dict[str, Any]:
         "heads": [(site.stack, site.layer, site.heads) for site in model.sites],
         **{f"setting {name}": value for name, value in manifest.settings.to_json().items()},
         **{f"package {name}": number for name, number in sorted(manifest.packages.items())},
+        # Only where there are any, so that the digests of other runs stay what they were.
+        **({"gates": [list(astuple(gate)) for gate in manifest.gates]} if manifest.gates else {}),
     }
 
 

@@ -5,6 +5,7 @@ every value is validated: numbers have bounds, and names that become part of a p
 words.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -28,6 +29,20 @@ class SiteRecord:
     causal: bool
     tier: str
     """How its heads were read: interface, function-mode or projection."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateRecord:
+    """A head that was gated while the run was measured."""
+
+    stack: str
+    layer: int
+    head: int
+    """From 1, like the layer."""
+    factor: float | None
+    """What its output was multiplied by; None if it was replaced."""
+    replaced_by: str | None
+    """SHA-256 of what it was made to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +179,30 @@ def corpus_record(values: Any) -> CorpusRecord:
     )
 
 
+def gate_records(values: Any) -> tuple[GateRecord, ...]:
+    """The gates of a manifest; ValueError says what is wrong with them."""
+    if not isinstance(values, list):
+        raise ValueError("gates: is no list")
+    return tuple(_gate(value) for value in values)
+
+
+def _gate(values: Any) -> GateRecord:
+    gate = _Object("gates", values, GateRecord)
+    factor: Any = gate.values["factor"]
+    replaced_by = None if gate.values["replaced_by"] is None else gate.digest("replaced_by")
+    if (factor is None) == (replaced_by is None):
+        raise ValueError("gates: needs either a factor or what replaces the head")
+    if factor is not None and not (type(factor) in (int, float) and math.isfinite(factor)):
+        raise ValueError("gates.factor: is no finite number")
+    return GateRecord(
+        stack=_plain_word("gates.stack", gate.text("stack")),
+        layer=gate.whole("layer", 1, MOST_HEADS),
+        head=gate.whole("head", 1, MOST_HEADS),
+        factor=None if factor is None else float(factor),
+        replaced_by=replaced_by,
+    )
+
+
 def package_versions(values: Any) -> dict[str, str]:
     """The versions of a manifest; ValueError says what is wrong with them."""
     return _mapping("packages", values, str)
@@ -171,12 +210,9 @@ def package_versions(values: Any) -> dict[str, str]:
 
 def _site(values: Any) -> SiteRecord:
     site = _Object("model.sites", values, SiteRecord)
-    stack = site.text("stack")
-    if not _STACK.fullmatch(stack):
-        # It names groups of results.nc and the files of figures.
-        raise ValueError(f"model.sites.stack: {stack[:40]!r} is no plain word")
     return SiteRecord(
-        stack=stack,
+        # It names groups of results.nc and the files of figures.
+        stack=_plain_word("model.sites.stack", site.text("stack")),
         layer=site.whole("layer", 1, MOST_HEADS),
         name=site.text("name"),
         heads=site.whole("heads", 1, MOST_HEADS),
@@ -236,6 +272,12 @@ class _Object:
 
     def mapping(self, field: str, types: Any) -> dict[str, Any]:
         return _mapping(f"{self.name}.{field}", self.values[field], types)
+
+
+def _plain_word(name: str, stack: str) -> str:
+    if not _STACK.fullmatch(stack):
+        raise ValueError(f"{name}: {stack[:40]!r} is no plain word")
+    return stack
 
 
 def _text(name: str, value: Any) -> str:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import TypeVar
 
 import torch
@@ -56,7 +57,10 @@ def in_threads(
             stop.set()
             raise
 
-    others = [_kept_threads().submit(on_one_core, share) for share in shares[1:]]
+    # Gates that are open here are open there, too.
+    others = [
+        _kept_threads().submit(copy_context().run, on_one_core, share) for share in shares[1:]
+    ]
     try:
         first = on_one_core(shares[0])
     except _Stopped:

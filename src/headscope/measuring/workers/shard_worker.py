@@ -61,6 +61,11 @@ class WorkerRecipe:
                 f"workers: {model.name} is a model object, which cannot be sent to workers; "
                 "save it to a folder and pass the folder, or leave out workers and on"
             )
+        if any(isinstance(gate, torch.Tensor) for row in model.open_gates for gate in row.values()):
+            raise SettingsError(
+                "workers: gates that replace what a head writes cannot be sent to workers; leave "
+                "out workers and on"
+            )
         # Another machine does not have this one's hub cache, but may find the model by its name.
         by_name = elsewhere and not Path(model.name).expanduser().is_dir()
         return cls(
@@ -114,6 +119,11 @@ class ShardWorker:
             projection=recipe.projection,
         )
         self._sites = self._model.sites_of(self._run.manifest.settings.layers)
+        self._gates = {
+            (gate.stack, gate.layer, gate.head): gate.factor
+            for gate in self._run.manifest.gates
+            if gate.factor is not None
+        }
         self._refuse_another_model()
 
     @property
@@ -131,7 +141,8 @@ class ShardWorker:
         self._use_threads()
         if self._exchange:
             self._exchange.fetch_windows(self._run.path, number)
-        measure_shard(self._run, self._model, self._sites, number)
+        with self._model.gates(self._gates):
+            measure_shard(self._run, self._model, self._sites, number)
         if self._exchange:
             self._exchange.put_shard(self._run.path, number)
         return ShardDone(number, time.monotonic() - started, self.name)
@@ -143,7 +154,8 @@ class ShardWorker:
     def _refuse_another_model(self) -> None:
         """Refuse other weights or versions, which would put other numbers into the run."""
         manifest = self._run.manifest
-        here = describe_run(self._model, manifest.corpus, manifest.settings, self._sites)
+        with self._model.gates(self._gates):
+            here = describe_run(self._model, manifest.corpus, manifest.settings, self._sites)
         if different := differences(manifest, here, corpus=False):
             raise WorkerError(
                 f"worker {self.name} differs from the run ({'; '.join(different)}); "

@@ -1,13 +1,13 @@
 """What all taps have in common: they report attention calls, one after the other."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from headscope.kernels.token_rows import column_mass
 from headscope.models.site import Tier
@@ -71,3 +71,11 @@ class Tap(ABC):
             on_call(MassCall(call.name, call.head_output, mass))
 
         return self.listen(reduce)
+
+    @abstractmethod
+    def let_gates_act(self, modules: Collection[nn.Module]) -> Callable[[], None]:
+        """Prepare a model so that open gates take effect; gives what undoes that.
+
+        Args:
+            modules: The attention modules of all sites.
+        """

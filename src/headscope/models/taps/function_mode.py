@@ -1,7 +1,7 @@
 """Tap 2: follow softmax to the product with the values, for families outside the interface."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from headscope.models.site import Tier
 from headscope.models.taps.call import AttentionCall, OnCall, Tap
+from headscope.models.taps.gates import gate_of, is_gated
 
 
 class ModuleTrace:
@@ -55,6 +56,10 @@ _SOFTMAX = {torch.softmax, Tensor.softmax, nn.functional.softmax}
 _PRODUCT = {torch.matmul, torch.bmm, Tensor.matmul, Tensor.__matmul__, Tensor.bmm}
 
 
+OnProduct = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Takes attention, value and head output; gives the head output with which the model goes on."""
+
+
 class FunctionModeTap(Tap):
     """Reads head outputs and attention from the torch functions that a model calls."""
 
@@ -62,19 +67,66 @@ class FunctionModeTap(Tap):
 
     def __init__(self, model: nn.Module) -> None:
         self._trace = ModuleTrace(model)
+        self._modules = dict(model.named_modules())
+        self._here = threading.local()
 
     @contextmanager
     def listen(self, on_call: OnCall) -> Iterator[None]:
         """While open, every softmax-then-product of the model is passed to `on_call`."""
-        with self._trace.follow(), _SoftmaxTrail(self._trace, on_call):
-            yield
+
+        def on_product(attention: Tensor, value: Tensor, head_output: Tensor) -> Tensor:
+            name = self._trace.innermost
+            head_output = _gated(self._modules[name], attention, head_output)
+            on_call(AttentionCall(name, head_output, attention, value))
+            return head_output
+
+        before = getattr(self._here, "listens", False)
+        self._here.listens = True
+        try:
+            with self._trace.follow(), _SoftmaxTrail(on_product):
+                yield
+        finally:
+            self._here.listens = before
+
+    def let_gates_act(self, modules: Collection[nn.Module]) -> Callable[[], None]:
+        """Have the product of each module followed also while nobody listens."""
+        undo = [self._let_gates_act(module) for module in modules]
+
+        def undo_all() -> None:
+            for one in undo:
+                one()
+
+        return undo_all
+
+    def _let_gates_act(self, module: nn.Module) -> Callable[[], None]:
+        own = vars(module).get("forward")
+        forward = module.forward
+
+        def gated_forward(*arguments: Any, **options: Any) -> Any:
+            if getattr(self._here, "listens", False) or not is_gated(module):
+                return forward(*arguments, **options)
+            with _SoftmaxTrail(lambda attention, _, z: _gated(module, attention, z)):
+                return forward(*arguments, **options)
+
+        module.forward = gated_forward
+
+        def undo() -> None:
+            del module.forward
+            if own is not None:
+                module.forward = own
+
+        return undo
+
+
+def _gated(module: nn.Module, attention: Tensor, head_output: Tensor) -> Tensor:
+    gate = gate_of(module)
+    return head_output if gate is None else gate.apply(head_output, attention.shape[-1])
 
 
 class _SoftmaxTrail(TorchFunctionMode):
-    def __init__(self, trace: ModuleTrace, on_call: OnCall) -> None:
+    def __init__(self, on_product: OnProduct) -> None:
         super().__init__()
-        self._trace = trace
-        self._on_call = on_call
+        self._on_product = on_product
         self._shape: torch.Size | None = None  # batch, head, query, key
         self._trail: list[
             Tensor
@@ -92,10 +144,16 @@ class _SoftmaxTrail(TorchFunctionMode):
             if result.ndim == 4:
                 self._shape, self._trail = result.shape, [result]
         elif self._trail and func in _PRODUCT and self._is_followed(args[0]):
-            self._report(args[0], *self._heads_first(args[1], result))
+            value, head_output = self._heads_first(args[1], result)
+            changed = self._report(args[0], value, head_output)
+            if changed is not head_output:
+                result = changed.reshape(result.shape)
         elif self._trail and func is torch.einsum and self._is_followed(args[1]):
             equation, attention, value = args
-            self._report(attention, *_einsum_heads_first(equation, value, result))
+            value, head_output = _einsum_heads_first(equation, value, result)
+            changed = self._report(attention, value, head_output)
+            if changed is not head_output:
+                result = _einsum_from_heads_first(equation, changed)
         elif self._trail and self._keeps_trail(args, result):
             self._trail.append(result)
         return result
@@ -121,18 +179,29 @@ class _SoftmaxTrail(TorchFunctionMode):
             value = value.unflatten(0, (batch, -1))  # type: ignore[no-untyped-call]
         return value, product
 
-    def _report(self, attention: Tensor, value: Tensor, head_output: Tensor) -> None:
+    def _report(self, attention: Tensor, value: Tensor, head_output: Tensor) -> Tensor:
         assert self._shape is not None
         attention = attention.reshape(self._shape)
         self._trail = []
-        self._on_call(AttentionCall(self._trace.innermost, head_output, attention, value))
+        return self._on_product(attention, value, head_output)
 
 
 def _einsum_heads_first(equation: str, value: Tensor, product: Tensor) -> tuple[Tensor, Tensor]:
     """Value and product of an einsum such as bnij,jbnd->ibnd as batch, head, token, d_head."""
-    inputs, product_axes = equation.replace(" ", "").split("->")
-    attention_axes, value_axes = inputs.split(",")
-    batch, head, query, key = list(attention_axes)
-    (d_head,) = set(product_axes) - set(attention_axes)
+    _, value_axes, product_axes, (batch, head, query, key, d_head) = _axes(equation)
     value = torch.einsum(f"{value_axes}->{batch}{head}{key}{d_head}", value)
     return value, torch.einsum(f"{product_axes}->{batch}{head}{query}{d_head}", product)
+
+
+def _einsum_from_heads_first(equation: str, head_output: Tensor) -> Tensor:
+    """The product of such an einsum, from batch, head, token, d_head."""
+    *_, product_axes, (batch, head, query, _, d_head) = _axes(equation)
+    return torch.einsum(f"{batch}{head}{query}{d_head}->{product_axes}", head_output)
+
+
+def _axes(equation: str) -> tuple[str, str, str, list[str]]:
+    """The axes of attention, value and product, and batch, head, query, key and d_head."""
+    inputs, product_axes = equation.replace(" ", "").split("->")
+    attention_axes, value_axes = inputs.split(",")
+    (d_head,) = set(product_axes) - set(attention_axes)
+    return attention_axes, value_axes, product_axes, [*attention_axes, d_head]

@@ -9,7 +9,7 @@ A model set to this implementation keeps it. Outside `listen` it computes eager 
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,7 @@ from transformers.masking_utils import eager_mask
 from headscope.errors import TapError
 from headscope.models.site import Tier
 from headscope.models.taps.call import AttentionCall, MassCall, OnCall, OnMassCall, Tap
+from headscope.models.taps.gates import gate_of
 from headscope.models.taps.pieces import Cut, attention_in_pieces
 
 IMPLEMENTATION = "headscope"
@@ -55,6 +56,7 @@ class InterfaceTap(Tap):
 
     def __init__(self, model: PreTrainedModel) -> None:
         self._names = {module: name for name, module in model.named_modules()}
+        self._model = model
         model.set_attn_implementation(IMPLEMENTATION)
 
     def listen(self, on_call: OnCall) -> AbstractContextManager[None]:
@@ -70,6 +72,16 @@ class InterfaceTap(Tap):
         if self.cut is None:
             return super().listen_to_mass(on_call, real)
         return _listen(_Listener(self._names, on_mass_call=on_call, real=real, cut=self.cut))
+
+    def let_gates_act(self, modules: Collection[nn.Module]) -> Callable[[], None]:
+        """Gates act in the registered function itself, as long as the model calls it."""
+        there = self._model.config._attn_implementation
+        if there != IMPLEMENTATION:
+            raise TapError(
+                f"gates act in headscope's attention, and this model was switched to {there!r}; "
+                f"call set_attn_implementation({IMPLEMENTATION!r})"
+            )
+        return lambda: None
 
 
 @contextmanager
@@ -104,10 +116,12 @@ def tapped_attention(
             listener.real,
             listener.cut,
         )
+        joined = _gated(module, joined, mass.shape[1], mass.shape[2])
         head_output = _heads_first(joined, mass.shape[1])
         listener.on_mass_call(MassCall(listener.names[module], head_output, mass))
         return joined, None
     joined, attention = eager(module, query, key, value, attention_mask, **options)
+    joined = _gated(module, joined, query.shape[1], key.shape[2])
     if listener is not None and listener.on_call is not None:
         listener.on_call(
             AttentionCall(
@@ -119,6 +133,14 @@ def tapped_attention(
             )
         )
     return joined, attention
+
+
+def _gated(module: nn.Module, joined: Tensor, heads: int, keys: int) -> Tensor:
+    """The joined heads as they leave the function: changed where the module has a gate."""
+    gate = gate_of(module)
+    if gate is None:
+        return joined
+    return gate.apply(_heads_first(joined, heads), keys).transpose(1, 2).reshape(joined.shape)
 
 
 def _heads_first(joined: Tensor, heads: int) -> Tensor:

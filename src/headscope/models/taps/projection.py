@@ -7,7 +7,7 @@ then compares Z with A V, and refuses a model with a gate or a norm in between.
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import Any
@@ -20,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 from headscope.errors import TapError
 from headscope.models.site import Tier
 from headscope.models.taps.call import AttentionCall, OnCall, Tap
+from headscope.models.taps.gates import gate_of
 
 
 class ProjectionTap(Tap):
@@ -69,6 +70,28 @@ class ProjectionTap(Tap):
         finally:
             for handle in handles:
                 handle.remove()
+
+    def let_gates_act(self, modules: Collection[nn.Module]) -> Callable[[], None]:
+        """Have the input of each projection changed before it is projected, and reported."""
+
+        def change(module: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
+            gate = gate_of(module)
+            if gate is None:
+                return None
+            joined = arguments[0]
+            heads = gate.scale.shape[1]
+            by_head = joined.reshape(*joined.shape[:2], heads, -1).transpose(1, 2)
+            gated = gate.apply(by_head, joined.shape[1]).transpose(1, 2)
+            return (gated.reshape(joined.shape), *arguments[1:])
+
+        # First of all: those who listen get what is projected.
+        handles = [module.register_forward_pre_hook(change, prepend=True) for module in modules]
+
+        def undo() -> None:
+            for handle in handles:
+                handle.remove()
+
+        return undo
 
 
 def linear_layer_patterns(model: nn.Module) -> list[str]:
