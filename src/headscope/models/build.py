@@ -21,13 +21,23 @@ from torch.nn.modules.module import (
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 
 from headscope.errors import ModelError
+from headscope.models.output_head import family_with_head
+from headscope.models.smaller import take_smaller
 from headscope.models.weight_files import WeightFiles
 
 # Weights that a base model has and a checkpoint may lack: no attention depends on them.
 _MAY_BE_MISSING = ("pooler", "masked_spec_embed")
 
 
-def build_model(name: str, copy: Path, weights: WeightFiles, dtype: torch.dtype) -> PreTrainedModel:
+def build_model(
+    name: str,
+    copy: Path,
+    weights: WeightFiles,
+    dtype: torch.dtype,
+    *,
+    head: bool = False,
+    smaller: bool = False,
+) -> PreTrainedModel:
     """The model of a folder, with its weights.
 
     Args:
@@ -35,9 +45,30 @@ def build_model(name: str, copy: Path, weights: WeightFiles, dtype: torch.dtype)
         copy: A folder with its cleaned config.json.
         weights: Its weights.
         dtype: Of the weights, once they are loaded.
+        head: Whether to build it with the head that its config names, if the files hold one: that
+            of a language model or a classifier.
+        smaller: Whether attention heads may have been cut out of the weights.
     """
     config = AutoConfig.from_pretrained(copy, local_files_only=True)
+    if head and (with_head := family_with_head(config)) is not None:
+        model, report = _load(name, with_head, config, weights, dtype, smaller)
+        base = f"{model.base_model_prefix}."
+        if all(key.startswith(base) for key in report["missing_keys"]):
+            return checked_weights(name, model, report)
+        # The config names a head that was not stored: that of a sentence encoder, for example.
     family, config = _family(config)
+    return checked_weights(name, *_load(name, family, config, weights, dtype, smaller))
+
+
+def _load(
+    name: str,
+    family: type[PreTrainedModel],
+    config: PreTrainedConfig,
+    weights: WeightFiles,
+    dtype: torch.dtype,
+    smaller: bool,
+) -> tuple[PreTrainedModel, dict[str, Any]]:
+    """A model of a family with its weights, and what transformers says about the loading."""
     with weights.tensors_by_name() as tensors, _refusing_excess(name, weights):
         # Without a folder, transformers has nowhere to look for files.
         loaded: Any = family.from_pretrained(
@@ -51,8 +82,11 @@ def build_model(name: str, copy: Path, weights: WeightFiles, dtype: torch.dtype)
             local_files_only=True,
             output_loading_info=True,
         )
-    model, report = loaded
-    return checked_weights(name, model, report)
+        model, report = loaded
+        if smaller:
+            take_smaller(name, model, report["mismatched_keys"], tensors, dtype)
+            report["mismatched_keys"] = set()
+    return model, report
 
 
 def checked_weights(name: str, model: PreTrainedModel, report: dict[str, Any]) -> PreTrainedModel:

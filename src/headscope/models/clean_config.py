@@ -27,9 +27,10 @@ _REMOVED = {
     # What is passed to load_model, and what a base model gives back.
     *("dtype", "torch_dtype", "return_dict", "use_return_dict", "output_attentions"),
     *("output_hidden_states", "use_cache", "gradient_checkpointing"),
-    # Classification heads, which are not loaded.
-    *("num_labels", "id2label", "label2id", "problem_type", "task_specific_params"),
+    "task_specific_params",
 }
+_OF_HEADS = {"num_labels", "id2label", "label2id", "problem_type"}
+"""Keys of classification heads, which are removed unless the model is loaded with its head."""
 _REMOVED_FROM_TOKENIZER = {
     *("auto_map", "name_or_path", "chat_template", "processor_class", "sp_model_kwargs"),
     *("init_inputs", "local_files_only", "is_local", "gguf_file", "tokenizer_object"),
@@ -50,7 +51,9 @@ _LARGEST = (
 _TOKENIZER_CLASS = re.compile(r"\w{1,80}Tokenizer(Fast)?|\w{1,40}Backend")
 
 
-def clean_config(values: Mapping[str, Any], path: Path, tensors: int | None) -> dict[str, Any]:
+def clean_config(
+    values: Mapping[str, Any], path: Path, tensors: int | None, *, head: bool = False
+) -> dict[str, Any]:
     """A config.json without what could load anything.
 
     Args:
@@ -59,6 +62,7 @@ def clean_config(values: Mapping[str, Any], path: Path, tensors: int | None) -> 
         tensors: Number of tensors in the files of the model: no part is built more often, and
             whoever shares one between layers does so at most a thousand times. None if it is
             unknown.
+        head: Whether the model is to be built with the head that turns its states into answers.
     """
     if not isinstance(values.get("model_type"), str):
         raise ModelError(
@@ -71,7 +75,11 @@ def clean_config(values: Mapping[str, Any], path: Path, tensors: int | None) -> 
             "does not read; take the version of the model that is not"
         )
     most = max(_MOST_REPEATED, tensors or _MOST_REPEATED)
-    return {key: _cleaned(key, value, path, most) for key, value in values.items() if _kept(key)}
+    return {
+        key: _cleaned(key, value, path, most)
+        for key, value in values.items()
+        if _kept(key) and (head or key not in _OF_HEADS)
+    }
 
 
 def clean_tokenizer_config(values: Mapping[str, Any], path: Path) -> dict[str, Any]:

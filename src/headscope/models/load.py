@@ -23,6 +23,8 @@ from headscope.models.folder import read_object
 from headscope.models.loaded import LoadedModel
 from headscope.models.quiet import quiet_loading, quiet_native_code
 from headscope.models.small_files import CONFIG, TOKENIZER_CONFIG, small_files
+from headscope.models.smaller import MARK as HEADS
+from headscope.models.smaller import SMALLER
 from headscope.models.source import ModelSource, find_model
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.models.weight_files import WeightFiles, find_weights
@@ -71,6 +73,7 @@ def load_model(
     trust_remote_code: bool = False,
     tokenizer: PreTrainedTokenizerBase | None = None,
     projection: str | None = None,
+    head: bool = False,
 ) -> LoadedModel:
     """The model that `spec` names, tapped and checked.
 
@@ -87,6 +90,8 @@ def load_model(
         trust_remote_code: Whether code that comes with the model may be run.
         tokenizer: The tokenizer of a model object, or one to use instead of the model's own.
         projection: Names the output projections of a custom model, with * for the layer number.
+        head: Whether to load the model with the head that its config names and its files hold: that
+            of a language model or a classifier. Attention does not depend on it.
     """
     with quiet_loading():
         if isinstance(spec, PreTrainedModel):
@@ -102,6 +107,7 @@ def load_model(
                 allow_pickle=allow_pickle,
                 trust_remote_code=trust_remote_code,
                 with_tokenizer=tokenizer is None,
+                head=head,
             )
             model = _text_tower(model.to(place))  # type: ignore[arg-type]  # a wrapper in transformers hides the signature
             return LoadedModel(
@@ -144,6 +150,7 @@ def _read(
     allow_pickle: bool,
     trust_remote_code: bool,
     with_tokenizer: bool,
+    head: bool,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
     """The model in a folder, and its tokenizer if it has one and is to have it."""
     values = read_object(source.path, CONFIG)
@@ -156,13 +163,16 @@ def _read(
         model = _by_transformers(source, dtype, weights, trust_remote_code=True)
         wanted = with_tokenizer and modality_of(_text_tower(model)) == "text"
         return model, _read_tokenizer(source, source.path, True) if wanted else None
-    config = clean_config(values, source.path / CONFIG, weights.tensors if weights else None)
+    tensors = weights.tensors if weights else None
+    config = clean_config(values, source.path / CONFIG, tensors, head=head)
     with small_files(source.path, config) as copy:
         if weights is None:
             config_of_copy = AutoConfig.from_pretrained(copy, local_files_only=True)
             model = _by_transformers(source, dtype, None, config=config_of_copy)
         else:
-            model = build_model(source.name, copy, weights, dtype)
+            marks = read_object(source.path, HEADS) or {}
+            smaller = marks.get(SMALLER) is True
+            model = build_model(source.name, copy, weights, dtype, head=head, smaller=smaller)
         model.config.name_or_path = str(source.path)
         wanted = with_tokenizer and modality_of(_text_tower(model)) == "text"
         return model, _read_tokenizer(source, copy, False) if wanted else None

@@ -25,6 +25,7 @@ from headscope.models.gated import GatedModel
 from headscope.models.linear_maps import make_quick, quick_linear_maps
 from headscope.models.quiet import quiet_loading
 from headscope.models.site import AttentionSite, LayerCapture, MassCapture
+from headscope.models.smaller import like_smaller
 from headscope.models.source import weights_hash
 from headscope.models.taps import AttentionCall, MassCall, OnCall, choose_tap
 from headscope.models.tokenizer import HeadscopeTokenizer
@@ -120,6 +121,16 @@ class LoadedModel(GatedModel):
         """The token that the decoder of an encoder-decoder reads first."""
         start: int | None = self.config.decoder_start_token_id
         return self._padding_id if start is None else start
+
+    @property
+    def padding_id(self) -> int:
+        """What stands in the place of padding."""
+        return self._padding_id
+
+    @property
+    def call_options(self) -> dict[str, Any]:
+        """What to pass whenever the model is called for one pass over whole texts."""
+        return dict(self._options)
 
     def reads_shifted(self, stack: str) -> bool:
         """Whether query i of a stack is at token i - 1, after a start token: see `decoder_inputs`.
@@ -305,6 +316,7 @@ class LoadedModel(GatedModel):
             fresh = type(self.model)._from_config(  # type: ignore[no-untyped-call]
                 copy.deepcopy(self.config), dtype=self.dtype, attn_implementation="eager"
             )
+        like_smaller(fresh, self.model)
         return LoadedModel(
             fresh.to(self.device),
             self.tokenizer,

@@ -16,12 +16,16 @@ from typing import Any
 from headscope.errors import ModelError
 from headscope.models.clean_config import clean_tokenizer_config
 from headscope.models.folder import MOST_JSON_BYTES, model_file, parse_object, read_file
+from headscope.models.smaller import MARK as HEADS
 
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
 TOKENIZER_CONFIG = "tokenizer_config.json"
 _TOKENIZER_FILES = (".json", ".txt", ".model", ".spm", ".codes", ".bpe", ".vocab", ".tiktoken")
-_OTHERS = ("generation_config.json", "adapter_config.json", ".index.json", "processor_config.json")
+_OTHERS = (
+    *("generation_config.json", "adapter_config.json", ".index.json", "processor_config.json"),
+    HEADS,
+)
 """JSON files that belong to no tokenizer."""
 _MOST_FILES = 64
 _MOST_BYTES = 4 * MOST_JSON_BYTES

@@ -138,6 +138,7 @@ class HeadscopeTokenizer:
         self.max_tokens = min(limits) if limits and min(limits) < _NO_LIMIT else None
         # Padding is masked, so any id will do where the tokenizer has none.
         self.pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
+        self.mask_id = None if tokenizer.mask_token_id is None else int(tokenizer.mask_token_id)
 
     def encode(self, text: str) -> Encoding:
         """The tokens of a text with their character offsets, without special tokens around it."""

@@ -1,0 +1,1 @@
+"""Switching heads off: what a model loses without them, and models without them."""
