@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Float64, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -192,11 +192,23 @@ class Outcome:
             pooled, pooled_before = (_sums(each, rows, batch) for each in (answers, before))
             similar = torch.nn.functional.cosine_similarity(pooled, pooled_before, dim=-1)
             return {"pooled": (1 - similar).cpu().numpy(), "drift": (drift / length).cpu().numpy()}
-        targets = before.argmax(-1) if batch.targets is None else batch.targets[batch.scored]
-        number = batch.scored.sum(1)
-        loss = -_sums(answers.gather(1, targets[:, None])[:, 0], rows, batch) / number
-        kl = _sums((before.exp() * (before - answers)).sum(-1), rows, batch) / number
-        return {"loss": loss.cpu().numpy(), "kl": kl.cpu().numpy()}
+        kl = _sums((before.exp() * (before - answers)).sum(-1), rows, batch) / batch.scored.sum(1)
+        losses = self.losses(reading, intact)
+        return {"loss": losses.cpu().numpy(), "kl": kl.cpu().numpy()}
+
+    def losses(self, reading: Reading, intact: Reading) -> Float64[Tensor, " batch"]:
+        """The loss of each window, averaged over its scored positions.
+
+        Args:
+            reading: Of a model with a loss.
+            intact: What the model puts out as it is: it gives the right classes, where there are no
+                others.
+        """
+        batch = intact.batch
+        right = intact.answers.detach().argmax(-1)
+        targets = right if batch.targets is None else batch.targets[batch.scored]
+        chosen = reading.answers.gather(1, targets[:, None])[:, 0]
+        return -_sums(chosen, intact.rows, batch) / batch.scored.sum(1)
 
     @property
     def _options(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from headscope.errors import SettingsError
@@ -88,6 +88,29 @@ class GatedModel:
                 yield
         finally:
             _open.reset(token)
+            self._withdraw()
+
+    @contextmanager
+    def scaled(self, factors: Mapping[AttentionSite, Float[Tensor, "row head"]]) -> Iterator[None]:
+        """While open, what heads write is multiplied by factors through which gradients flow.
+
+        The gradient of a loss by the factor of a head, at 1, is the sum over tokens of z . dL/dz:
+        what the loss would change by, to first order, for each share that is taken away.
+
+        Args:
+            factors: Of each site, one row for all texts of a batch, or a row for each.
+        """
+        modules = dict(self.model.named_modules())
+        by_module: dict[nn.Module, list[SiteGate | None]] = {}
+        for site in self.sites:
+            scale = factors.get(site)
+            gate = None if scale is None else SiteGate(scale, causal=site.causal)
+            by_module.setdefault(modules[site.name], []).append(gate)
+        self._prepare()
+        try:
+            with opened(by_module):
+                yield
+        finally:
             self._withdraw()
 
     def replacements(

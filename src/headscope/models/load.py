@@ -150,7 +150,7 @@ def _read(
     allow_pickle: bool,
     trust_remote_code: bool,
     with_tokenizer: bool,
-    head: bool,
+    head: bool = False,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
     """The model in a folder, and its tokenizer if it has one and is to have it."""
     values = read_object(source.path, CONFIG)
