@@ -7,38 +7,39 @@ per shard. Then each shard is measured by itself and written once. So a killed r
 same call: shards that are there are not measured again, and there is no other state.
 """
 
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Unpack
 
 import numpy as np
 
-from headscope.errors import RunError, SettingsError, shortened
+from headscope.errors import SettingsError, shortened
 from headscope.kernels.cpu.compile_ahead import compile_ahead, is_compiling, wait_until_compiled
 from headscope.measuring.describe import describe_run
 from headscope.measuring.examples import measure_examples
 from headscope.measuring.precision import COMPARED_WINDOWS, is_rounded, precision_note
 from headscope.measuring.reduce import reduce_run
 from headscope.measuring.robustness import measure_robustness, sample_of
+from headscope.measuring.run_windows import (
+    cut_run_windows,
+    default_folder,
+    restore_run_windows,
+    resumed_manifest,
+    stage,
+)
 from headscope.measuring.untrained import measure_untrained
-from headscope.measuring.windows import CorpusRequest, is_same_corpus, prepare_windows
+from headscope.measuring.windows import CorpusRequest
 from headscope.measuring.workers.measure_shards import measure_shards
 from headscope.measuring.workers.plan import WorkOptions, WorkPlan
 from headscope.models.load import LoadOptions, load_model
 from headscope.models.loaded import LoadedModel
 from headscope.run import Run
-from headscope.runs.corpus_summary import copies_sentence
-from headscope.runs.files import is_there
 from headscope.runs.folder import RunFolder
 from headscope.runs.lock import only_writer
-from headscope.runs.manifest import FILE_NAME as MANIFEST
-from headscope.runs.manifest import CorpusRecord, Manifest, differences
+from headscope.runs.manifest import Manifest
 from headscope.runs.own_files import refuse_foreign_folder
-from headscope.runs.restored_windows import restore_windows
 from headscope.settings import (
     MAX_NUMBER,
     NULL_SEEDS,
@@ -52,12 +53,7 @@ from headscope.settings import (
 from headscope.system.journal import Journal
 from headscope.system.memory import give_back_free_memory
 from headscope.system.progress import Progress, ProgressBars, SeveralProgresses
-from headscope.system.timing import timed
 from headscope.text.readers.columns import ColumnOptions, Columns
-from headscope.text.readers.source_file import as_unicode
-
-LONGEST_NAME = 100
-"""Of a run folder that is named after its model and corpus, in characters."""
 
 
 class AnalyzeOptions(SettingOptions, LoadOptions, WorkOptions, ColumnOptions, total=False):
@@ -142,7 +138,7 @@ def analyze(
 
         # The model, while compiled code is made in other processes.
         compile_ahead(settings.window_tokens)
-        with _stage("loading the model", reported):
+        with stage("loading the model", reported):
             loaded = model if isinstance(model, LoadedModel) else load_model(model, **loading)
         sites = loaded.sites_of(settings.layers)
 
@@ -150,19 +146,19 @@ def analyze(
         folder = Path(out) if out is not None else default_folder(loaded.name, request)
         refuse_foreign_folder(folder)
         stack.enter_context(only_writer(folder))
-        manifest = _resumed(loaded, request, settings, folder, reported)
+        manifest = resumed_manifest(loaded, request, settings, folder, reported)
         journal.keep_in(folder)  # only now: a folder with another run is left as it is
 
         # The windows, cut and written.
         if manifest is None:
             manifest = _new_manifest(loaded, request, settings, folder, plan, reported, loading)
         else:
-            _restore_windows(loaded, request, folder, manifest, reported)
+            restore_run_windows(loaded, request, folder, manifest, reported)
         run = RunFolder(folder, manifest)
 
         # The shards, measured and written.
         if is_compiling():
-            with _stage("compiling, once on this machine", reported, "compiling"):
+            with stage("compiling, once on this machine", reported, "compiling"):
                 wait_until_compiled()
         measure_shards(run, loaded, sites, plan, reported, loading)
         # A sample of them again, under every analysis choice, and by untrained models.
@@ -183,81 +179,14 @@ def analyze(
         give_back_free_memory()
 
         # The results, which add up the shards; and the report.
-        with _stage("reducing", reported):
+        with stage("reducing", reported):
             measure_examples(run, loaded, sites)
             reduce_run(run)
         finished = Run(folder, manifest)
         if report:
-            with _stage("writing the report", reported):
+            with stage("writing the report", reported):
                 finished.report()
         return finished
-
-
-@contextmanager
-def _stage(name: str, progress: Progress, timed_as: str | None = None) -> Iterator[None]:
-    """A stage of one step, shown and timed."""
-    progress.stage(name, total=1)
-    with timed(timed_as or name):
-        yield
-    progress.advance()
-
-
-def _resumed(
-    model: LoadedModel,
-    request: CorpusRequest,
-    settings: Settings,
-    folder: Path,
-    progress: Progress,
-) -> Manifest | None:
-    """The manifest in the folder; None if there is none. Another run's manifest is refused."""
-    if not is_there(folder / MANIFEST, within=folder):
-        return None
-    there = Manifest.read(folder)
-    asked = describe_run(model, there.corpus, settings, model.sites_of(settings.layers))
-    different = differences(there, asked, corpus=False)
-    if there.schema != asked.schema:
-        different.append(f"schema: {there.schema} / {asked.schema}")
-    if request.texts != there.corpus.texts_asked:
-        different.append(f"texts: {there.corpus.texts_asked} / {request.texts}")
-    elif there.corpus.sample != "all" and request.first != (there.corpus.sample == "first"):
-        different.append(f"texts: {there.corpus.sample} / {'first' if request.first else 'random'}")
-    if not different:
-        with _stage("checking the corpus", progress):
-            same_corpus = is_same_corpus(request, there.corpus)
-        if not same_corpus:
-            different.append(f"corpus: {', '.join(there.corpus.sources)} / {request}")
-    if different:
-        raise RunError(
-            f"{folder} holds another run ({'; '.join(different)}); "
-            "choose another --out, or delete that folder"
-        )
-    return there
-
-
-def _restore_windows(
-    model: LoadedModel,
-    request: CorpusRequest,
-    folder: Path,
-    manifest: Manifest,
-    progress: Progress,
-) -> None:
-    """Cut the windows of a resumed run again if any of them are to be measured, and compare.
-
-    Their checksums are in the manifest, which came with them: both can have been made elsewhere.
-    """
-    run = RunFolder(folder, manifest)
-    whole = run.windows_are_whole()
-    if whole and all(run.shards.is_whole(number) for number in range(manifest.shards)):
-        return
-    if not whole:
-        progress.say(f"windows of {folder} are missing or damaged, and are cut again")
-    with TemporaryDirectory(prefix="headscope-") as scratch:
-        corpus = _cut_windows(model, request, manifest.settings, Path(scratch), progress)
-        if not restore_windows(run, RunFolder(Path(scratch), replace(manifest, corpus=corpus))):
-            raise RunError(
-                f"the windows of {folder} are not those of {request}: cutting them again gives "
-                "different ones; choose another --out"
-            )
 
 
 def _new_manifest(
@@ -270,7 +199,7 @@ def _new_manifest(
     loading: LoadOptions,
 ) -> Manifest:
     """The manifest of a new run, written after its windows."""
-    corpus = _cut_windows(model, request, settings, folder, progress)
+    corpus = cut_run_windows(model, request, settings, folder, progress)
     sites = model.sites_of(settings.layers)
     threads = plan.threads_for(len(corpus.shard_texts))
     manifest = replace(describe_run(model, corpus, settings, sites), threads=threads)
@@ -283,34 +212,3 @@ def _new_manifest(
         manifest = replace(manifest, model=replace(manifest.model, flags=flags))
     manifest.write(folder)
     return manifest
-
-
-def _cut_windows(
-    model: LoadedModel,
-    request: CorpusRequest,
-    settings: Settings,
-    folder: Path,
-    progress: Progress,
-) -> CorpusRecord:
-    if model.tokenizer is None:
-        raise SettingsError(f"{model.name} reads no text: analyze measures models of text")
-    with timed("cutting windows"):
-        corpus = prepare_windows(request, model.tokenizer, settings, folder, progress)
-    give_back_free_memory()
-    if corpus.duplicates and not settings.keep_duplicates:
-        progress.say(copies_sentence(corpus), kind="duplicates")
-    return corpus
-
-
-def default_folder(model_name: str, request: CorpusRequest) -> Path:
-    """Where a run goes when no folder is named: runs/demo, runs/MODEL-CORPUS.
-
-    Args:
-        model_name: As the user gave it.
-        request: Names the corpus.
-    """
-    names = [Path(model_name).name, *(Path(source).name for source in request.sources)]
-    if names == ["demo", "demo"]:
-        names = ["demo"]
-    name = re.sub(r"[^\w.-]+", "-", as_unicode("-".join(names))).strip("-.")
-    return Path("runs") / name[:LONGEST_NAME]

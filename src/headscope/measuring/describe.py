@@ -10,8 +10,8 @@ from headscope.errors import SettingsError
 from headscope.models.gated import fingerprint_of
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
+from headscope.runs.gate_records import GateRecord, StudyRecord
 from headscope.runs.manifest import CorpusRecord, Manifest, ModelRecord, SiteRecord
-from headscope.runs.records import GateRecord
 from headscope.settings import Settings
 
 _COMPUTING_PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "nupunkt")
@@ -25,6 +25,7 @@ def describe_run(
     corpus: CorpusRecord,
     settings: Settings,
     sites: Sequence[AttentionSite],
+    study: StudyRecord | None = None,
 ) -> Manifest:
     """The manifest of the run of a model over a corpus.
 
@@ -33,6 +34,7 @@ def describe_run(
         corpus: Where the windows come from.
         settings: What is measured.
         sites: Which attention layers are measured.
+        study: What is measured, in a study.
     """
     gates = describe_gates(model)
     return Manifest(
@@ -62,6 +64,7 @@ def describe_run(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         threads=torch.get_num_threads(),
         gates=gates,
+        study=study,
     )
 
 

@@ -28,6 +28,7 @@ from headscope.models.site import AttentionSite, LayerCapture, MassCapture
 from headscope.models.smaller import like_smaller
 from headscope.models.source import weights_hash
 from headscope.models.taps import AttentionCall, MassCall, OnCall, choose_tap
+from headscope.models.text_inputs import TextInputs
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.runs.manifest import reads_shifted
 from headscope.system.threads import on_threads
@@ -36,7 +37,7 @@ OnLayer = Callable[[LayerCapture], None]
 OnMass = Callable[[MassCapture], None]
 
 
-class LoadedModel(GatedModel):
+class LoadedModel(GatedModel, TextInputs):
     """A transformer whose attention is tapped and checked. Made by `load_model`."""
 
     def __init__(
@@ -76,8 +77,7 @@ class LoadedModel(GatedModel):
     @property
     def config(self) -> PretrainedConfig:
         """The model's configuration."""
-        config: PretrainedConfig = self.model.config
-        return config
+        return self.model.config
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -87,14 +87,12 @@ class LoadedModel(GatedModel):
     @property
     def dtype(self) -> torch.dtype:
         """The dtype of the weights."""
-        dtype: torch.dtype = self.model.dtype
-        return dtype
+        return self.model.dtype
 
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        device: torch.device = self.model.device
-        return device
+        return self.model.device
 
     @property
     def n_parameters(self) -> int:
@@ -117,12 +115,6 @@ class LoadedModel(GatedModel):
         return tuple(site for site in self.sites if site.layer in layers)
 
     @property
-    def start_token_id(self) -> int:
-        """The token that the decoder of an encoder-decoder reads first."""
-        start: int | None = self.config.decoder_start_token_id
-        return self._padding_id if start is None else start
-
-    @property
     def padding_id(self) -> int:
         """What stands in the place of padding."""
         return self._padding_id
@@ -143,6 +135,10 @@ class LoadedModel(GatedModel):
     def listen(self, on_call: OnCall) -> AbstractContextManager[None]:
         """While open, attention calls of this thread are passed to `on_call`; all layers run."""
         return self._tap.listen(on_call)
+
+    def in_pieces(self) -> AbstractContextManager[None]:
+        """While open, this thread computes attention in pieces, where that gives the same."""
+        return self._tap.in_pieces()
 
     @cached_property
     def weights_hash(self) -> str:
@@ -267,43 +263,6 @@ class LoadedModel(GatedModel):
         except _LastAttentionDone:
             return
         raise TapError(f"{self.name} ran fewer attention layers than when it was loaded")
-
-    def _text_inputs(
-        self,
-        token_ids: Int[Tensor, "batch token"],
-        attention_mask: Int[Tensor, "batch token"] | Bool[Tensor, "batch token"],
-    ) -> dict[str, Tensor]:
-        inputs = self.encoder_inputs(token_ids, attention_mask)
-        if self.config.is_encoder_decoder:
-            inputs |= self.decoder_inputs(token_ids, attention_mask)
-        return inputs
-
-    def encoder_inputs(
-        self,
-        token_ids: Int[Tensor, "batch token"],
-        attention_mask: Int[Tensor, "batch token"] | Bool[Tensor, "batch token"],
-    ) -> dict[str, Tensor]:
-        """The windows as the model reads them, with the model's own padding id under the mask."""
-        mask = attention_mask.to(self.device).long()
-        ids = token_ids.to(self.device).masked_fill(mask == 0, self._padding_id)
-        return {"input_ids": ids, "attention_mask": mask}
-
-    def decoder_inputs(
-        self,
-        token_ids: Int[Tensor, "batch token"],
-        attention_mask: Int[Tensor, "batch token"] | Bool[Tensor, "batch token"],
-    ) -> dict[str, Tensor]:
-        """The windows as the decoder of an encoder-decoder reads them: shifted right by one.
-
-        The decoder starts with its own start token and never reads the last position. So its query
-        i is at token i - 1 of the window, and a window of n tokens has n decoder queries.
-        """
-        encoder = self.encoder_inputs(token_ids, attention_mask)
-        shifted = encoder["input_ids"].roll(1, dims=1)
-        shifted[:, 0] = self.start_token_id
-        mask = encoder["attention_mask"]
-        shifted = shifted.masked_fill(mask == 0, self._padding_id)
-        return {"decoder_input_ids": shifted, "decoder_attention_mask": mask}
 
     def untrained(self, seed: int) -> "LoadedModel":
         """The same model with random weights, by the family's own initialisation.

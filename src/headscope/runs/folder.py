@@ -97,7 +97,7 @@ class RunFolder:
         if not path.is_dir():
             raise RunError(f"no run at {path}: there is no such folder; make one with analyze")
         try:
-            return cls(path, Manifest.read(path, within=within), within)
+            return cls(path, _manifest_of_run(path, within), within)
         except RunError as error:
             if is_being_written(path) and not is_there(path / MANIFEST, within=within or path):
                 raise RunError(
@@ -303,3 +303,13 @@ class RunFolder:
                 f"{what} does not fit the manifest: {in_one_line(error)}; delete its files and run "
                 "the same analyze command again"
             ) from error
+
+
+def _manifest_of_run(path: Path, within: Path | None) -> Manifest:
+    manifest = Manifest.read(path, within=within)
+    if manifest.study is not None:
+        raise RunError(
+            f"{path} holds no run, but what headscope {manifest.study.name} measured; give that "
+            "command again with the same options to see it"
+        )
+    return manifest

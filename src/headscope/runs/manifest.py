@@ -13,14 +13,13 @@ from typing import Any
 
 from headscope.errors import RunError, SettingsError, in_one_line
 from headscope.runs.files import is_there, read_json, write_whole
+from headscope.runs.gate_records import GateRecord, StudyRecord, gate_records, study_record
 from headscope.runs.records import (
     SHA256,
     CorpusRecord,
-    GateRecord,
     ModelRecord,
     SiteRecord,
     corpus_record,
-    gate_records,
     model_record,
     package_versions,
 )
@@ -51,6 +50,8 @@ class Manifest:
     notes: dict[str, Any] = field(default_factory=dict)
     gates: tuple[GateRecord, ...] = ()
     """The heads that were gated; none in most runs, and in all older ones."""
+    study: StudyRecord | None = None
+    """What was measured instead of a run, if the folder holds a study."""
 
     @property
     def shards(self) -> int:
@@ -143,6 +144,7 @@ class Manifest:
             schema=values["schema"],
             notes=notes,
             gates=gate_records(values.get("gates", [])),
+            study=study_record(values.get("study")),
         )
 
 
@@ -200,6 +202,7 @@ def _identity(manifest: Manifest) -> dict[str, Any]:
         **{f"setting {name}": value for name, value in manifest.settings.to_json().items()},
         **{f"package {name}": number for name, number in sorted(manifest.packages.items())},
         # Only where there are any, so that the digests of other runs stay what they were.
+        **({"study": asdict(manifest.study)} if manifest.study else {}),
         **({"gates": [list(astuple(gate)) for gate in manifest.gates]} if manifest.gates else {}),
     }
 

@@ -21,7 +21,7 @@ _FOLDERS = {
 }
 """The folders of a run, and the names of the files in them."""
 _FILES = re.compile(
-    r"manifest\.json|results\.(nc|json)|examples\.parquet|report\.html|log\.jsonl|\.lock"
+    r"manifest\.json|results\.(nc|json)|examples\.parquet|report\.html|study\.json|log\.jsonl|\.lock"
 )
 _NULLS = re.compile(r"untrained-\d+")
 _REMAINS = re.compile(r"\..+\.([0-9a-f]{16}|fetched)\.part")

@@ -5,7 +5,6 @@ every value is validated: numbers have bounds, and names that become part of a p
 words.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -29,20 +28,6 @@ class SiteRecord:
     causal: bool
     tier: str
     """How its heads were read: interface, function-mode or projection."""
-
-
-@dataclass(frozen=True, slots=True)
-class GateRecord:
-    """A head that was gated while the run was measured."""
-
-    stack: str
-    layer: int
-    head: int
-    """From 1, like the layer."""
-    factor: float | None
-    """What its output was multiplied by; None if it was replaced."""
-    replaced_by: str | None
-    """SHA-256 of what it was made to write instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,30 +161,6 @@ def corpus_record(values: Any) -> CorpusRecord:
         texts_asked=corpus.whole_or_none("texts_asked", 1),
         sample=cast("SampleKind | None", sample),
         **{name: corpus.whole_or_none(name) for name in _LATER_COUNTS},
-    )
-
-
-def gate_records(values: Any) -> tuple[GateRecord, ...]:
-    """The gates of a manifest; ValueError says what is wrong with them."""
-    if not isinstance(values, list):
-        raise ValueError("gates: is no list")
-    return tuple(_gate(value) for value in values)
-
-
-def _gate(values: Any) -> GateRecord:
-    gate = _Object("gates", values, GateRecord)
-    factor: Any = gate.values["factor"]
-    replaced_by = None if gate.values["replaced_by"] is None else gate.digest("replaced_by")
-    if (factor is None) == (replaced_by is None):
-        raise ValueError("gates: needs either a factor or what replaces the head")
-    if factor is not None and not (type(factor) in (int, float) and math.isfinite(factor)):
-        raise ValueError("gates.factor: is no finite number")
-    return GateRecord(
-        stack=_plain_word("gates.stack", gate.text("stack")),
-        layer=gate.whole("layer", 1, MOST_HEADS),
-        head=gate.whole("head", 1, MOST_HEADS),
-        factor=None if factor is None else float(factor),
-        replaced_by=replaced_by,
     )
 
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -71,6 +71,10 @@ class Tap(ABC):
             on_call(MassCall(call.name, call.head_output, mass))
 
         return self.listen(reduce)
+
+    def in_pieces(self) -> AbstractContextManager[None]:
+        """While open, this thread computes attention in pieces, if this tap can."""
+        return nullcontext()
 
     @abstractmethod
     def let_gates_act(self, modules: Collection[nn.Module]) -> Callable[[], None]:

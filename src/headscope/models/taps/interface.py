@@ -10,7 +10,7 @@ A model set to this implementation keeps it. Outside `listen` it computes eager 
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,12 @@ class InterfaceTap(Tap):
         if self.cut is None:
             return super().listen_to_mass(on_call, real)
         return _listen(_Listener(self._names, on_mass_call=on_call, real=real, cut=self.cut))
+
+    def in_pieces(self) -> AbstractContextManager[None]:
+        """While open, this thread computes attention in pieces, where `cut` says so."""
+        if self.cut is None:
+            return nullcontext()
+        return self.listen_to_mass(lambda call: None, None)
 
     def let_gates_act(self, modules: Collection[nn.Module]) -> Callable[[], None]:
         """Gates act in the registered function itself, as long as the model calls it."""
