@@ -2,14 +2,17 @@
 
 import os
 import resource
+import signal
 import subprocess
 import sys
+import time
+import weakref
 from pathlib import Path
 
 import pytest
 
 import headscope as hs
-from headscope.cli import main
+from headscope.cli import app, main
 from headscope.errors import RunError, SettingsError
 from headscope.kernels.cpu import compile_ahead
 from headscope.settings import Settings
@@ -191,3 +194,20 @@ def test_streams_that_are_closed_or_full_give_no_traceback(tmp_path, stream):
     subprocess.run(["bash", "-c", command], check=False)
     assert not said.exists() or "Traceback" not in said.read_text()
     assert not said.exists() or "Exception ignored" not in said.read_text()
+
+
+def test_an_interrupt_in_the_clean_up_of_an_object_is_not_lost(capsys, monkeypatch):
+    """Python prints a traceback there, and goes on as if nothing had happened."""
+
+    class Thing:
+        pass
+
+    def command(*arguments, **options):
+        thing = Thing()
+        reference = weakref.ref(thing, lambda gone: os.kill(os.getpid(), signal.SIGINT))
+        del thing
+        time.sleep(20)
+        return reference
+
+    monkeypatch.setattr(app, "build_app", lambda: command)
+    assert said_by(capsys, monkeypatch) == (130, "headscope: interrupted\n")

@@ -130,6 +130,23 @@ def test_the_limit_is_the_smaller_of_model_and_tokenizer():
     assert HeadscopeTokenizer(tokenizer, max_tokens=64).max_tokens == 32
 
 
+@pytest.mark.parametrize(("limit", "expected"), [(32.0, 32), (float("inf"), None), (1e30, None)])
+def test_a_limit_that_is_written_as_a_fraction_is_a_whole_number(limit, expected):
+    tokenizer = tiny_tokenizers.wordpiece()
+    tokenizer.model_max_length = limit
+    found = HeadscopeTokenizer(tokenizer).max_tokens
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(("limit", "why"), [(32.5, "no whole number"), (float("nan"), "at least")])
+def test_a_limit_that_is_no_number_of_tokens_is_refused(limit, why):
+    tokenizer = tiny_tokenizers.wordpiece()
+    tokenizer.model_max_length = limit
+    with pytest.raises(ModelError, match=why):
+        HeadscopeTokenizer(tokenizer)
+
+
 def test_padding_falls_back_to_zero():
     assert HeadscopeTokenizer(TINY["byte level"]).pad_id == 0
     assert HeadscopeTokenizer(TINY["wordpiece"]).pad_id == TINY["wordpiece"].pad_token_id

@@ -1,8 +1,11 @@
 """`headscope`: the app that the commands make, and what happens when one of them fails."""
 
+import _thread
 import os
 import sys
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any
 
 import typer
@@ -93,8 +96,9 @@ def headscope(
 def main() -> None:
     """Run a command; errors meant for users take one line of standard error."""
     try:
-        # Not standalone: typer would show a mistyped option in a box of several lines.
-        sys.exit(build_app()(sys.argv[1:] or ["--help"], standalone_mode=False))
+        with _no_interrupt_lost():
+            # Not standalone: typer would show a mistyped option in a box of several lines.
+            sys.exit(build_app()(sys.argv[1:] or ["--help"], standalone_mode=False))
     except HeadscopeError as error:
         _say(str(error))
         sys.exit(error.exit_code)
@@ -122,6 +126,34 @@ def main() -> None:
             raise
         _say("this user may not start more threads (ulimit -u); end other programs")
         sys.exit(1)
+
+
+_SOON_S = 0.05
+
+
+@contextmanager
+def _no_interrupt_lost() -> Iterator[None]:
+    """While open, a Ctrl-C that comes where nothing can be raised is repeated soon after.
+
+    There, in the clean-up after objects, Python would print a traceback and go on.
+    """
+    usual = sys.unraisablehook
+
+    def interrupt_soon() -> None:
+        time.sleep(_SOON_S)  # the clean-up must be over
+        _thread.interrupt_main()
+
+    def interrupt_again(unraisable: "sys.UnraisableHookArgs") -> None:
+        if unraisable.exc_type is KeyboardInterrupt:
+            _thread.start_new_thread(interrupt_soon, ())
+        else:
+            usual(unraisable)
+
+    sys.unraisablehook = interrupt_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual
 
 
 def _reason(error: OSError | ImportError | UnicodeEncodeError) -> str:

@@ -128,14 +128,7 @@ class HeadscopeTokenizer:
         self.special_names = _special_names(tokenizer, (*self.prefix_ids, *self.suffix_ids))
         ends = (tokenizer.sep_token_id, tokenizer.eos_token_id)
         self.separator_ids = frozenset(int(token_id) for token_id in ends if token_id is not None)
-        limits = [limit for limit in (max_tokens, tokenizer.model_max_length) if limit]
-        fewest = len(self.prefix_ids) + len(self.suffix_ids) + 1
-        if limits and not min(limits) >= fewest:
-            raise ModelError(
-                f"the tokenizer of {self.name} says that texts have at most {min(limits)} tokens, "
-                f"special ones included; a text needs at least {fewest}"
-            )
-        self.max_tokens = min(limits) if limits and min(limits) < _NO_LIMIT else None
+        self.max_tokens = self._limit(max_tokens, tokenizer.model_max_length)
         # Padding is masked, so any id will do where the tokenizer has none.
         self.pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
         self.mask_id = None if tokenizer.mask_token_id is None else int(tokenizer.mask_token_id)
@@ -143,6 +136,24 @@ class HeadscopeTokenizer:
     def encode(self, text: str) -> Encoding:
         """The tokens of a text with their character offsets, without special tokens around it."""
         return encode_in_pieces(self._encode_piece, text)
+
+    def _limit(self, of_model: int | None, of_tokenizer: int | float | None) -> int | None:
+        """Maximum number of tokens of a text, special ones included; None where there is none."""
+        limit = min([limit for limit in (of_model, of_tokenizer) if limit], default=_NO_LIMIT)
+        fewest = len(self.prefix_ids) + len(self.suffix_ids) + 1
+        if not limit >= fewest:
+            raise ModelError(
+                f"the tokenizer of {self.name} says that texts have at most {limit} tokens, "
+                f"special ones included; a text needs at least {fewest}"
+            )
+        if limit >= _NO_LIMIT:
+            return None
+        if limit != int(limit):
+            raise ModelError(
+                f"the tokenizer of {self.name} says that texts have at most {limit} tokens, which "
+                "is no whole number; correct model_max_length in its tokenizer_config.json"
+            )
+        return int(limit)
 
     def _within(self, vocabulary: int | None, encode: Tokens) -> EncodeText:
         """The same tokens as an `Encoding`; ids that the model has no vector for are refused."""
