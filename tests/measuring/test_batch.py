@@ -23,11 +23,21 @@ def test_each_window_is_in_one_batch_within_the_budget(lengths, max_tokens):
 
 def test_like_lengths_go_together_and_keep_their_order():
     windows = [window(n) for n in (4, 10, 4, 10, 10)]
-    assert batches(windows, max_tokens=20) == [[1, 3], [4, 0], [2]]
+    many = windows * 10
+    groups = [
+        sorted(many[index].n_tokens for index in group) for group in batches(many, max_tokens=20)
+    ]
+    assert groups == [[10, 10]] * 15 + [[4] * 5] * 4
+    assert batches(many, max_tokens=20)[:2] == [[1, 3], [4, 6]]
 
 
-def test_workers_get_equal_shares():
-    groups = batches([window(128)] * 48, max_tokens=2048, workers=2)
+def test_few_batches_are_cut_so_that_four_threads_get_equal_shares():
+    groups = batches([window(128)] * 48, max_tokens=2048)
     assert [len(group) for group in groups] == [12] * 4
-    assert len(batches([window(128)] * 2, max_tokens=2048, workers=2)) == 2
-    assert batches([], max_tokens=2048, workers=2) == []
+    assert len(batches([window(128)] * 2, max_tokens=2048)) == 2
+    assert batches([], max_tokens=2048) == []
+
+
+def test_many_batches_are_as_large_as_they_may_be():
+    groups = batches([window(128)] * 300, max_tokens=2048)
+    assert [len(group) for group in groups] == [16] * 18 + [12]

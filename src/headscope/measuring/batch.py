@@ -28,11 +28,18 @@ from headscope.models.site import AttentionSite, LayerCapture, MassCapture
 from headscope.runs.left_out import LeftOut, LeftOutKind
 from headscope.settings import Settings
 from headscope.system.memory import Buffers
+from headscope.system.threads import Turn
 from headscope.system.timing import timed
 from headscope.text.windows import Window
 
+_EVEN_THREADS = 4
+"""Few groups are cut so that this many threads get an equal number. The number is fixed: how
+windows are grouped decides the last bits of what is measured, and may not depend on the machine."""
+_FEW_GROUPS = 16
+"""With more, threads get almost equal numbers anyway."""
 
-def batches(windows: Sequence[Window], *, max_tokens: int, workers: int = 1) -> list[list[int]]:
+
+def batches(windows: Sequence[Window], *, max_tokens: int) -> list[list[int]]:
     """Groups of indices into `windows`: each window in one group, the longest windows first.
 
     A group is padded to its own longest window. A window longer than `max_tokens` is a group by
@@ -41,12 +48,11 @@ def batches(windows: Sequence[Window], *, max_tokens: int, workers: int = 1) -> 
     Args:
         windows: In any order.
         max_tokens: Maximum number of tokens of a group, padding included.
-        workers: With several, groups are shrunk so that each gets an equal number, if possible.
     """
-    if workers > 1 and windows:
-        total = sum(window.n_tokens for window in windows)
-        each = math.ceil(total / (workers * max_tokens))
-        max_tokens = min(max_tokens, math.ceil(total / (workers * each)))
+    total = sum(window.n_tokens for window in windows)
+    if 0 < total <= _FEW_GROUPS * max_tokens:
+        each = math.ceil(total / (_EVEN_THREADS * max_tokens))
+        max_tokens = min(max_tokens, math.ceil(total / (_EVEN_THREADS * each)))
     by_length = sorted(range(len(windows)), key=lambda index: -windows[index].n_tokens)
     groups: list[list[int]] = []
     for index in by_length:
@@ -100,11 +106,12 @@ class BatchMeasurement:
     _buffers: defaultdict[str, Buffers] = field(default_factory=lambda: defaultdict(Buffers))
     """By stack, reused from batch to batch."""
 
-    def measure(self, places: Sequence[int]) -> None:
+    def measure(self, places: Sequence[int], turn: Turn) -> None:
         """Add some windows to the shard, or leave them out.
 
         Args:
             places: Of the windows in the shard.
+            turn: Waits until the shard holds all earlier windows: sums are added in order.
         """
         try:
             attempt = self._attempt(places)
@@ -114,24 +121,24 @@ class BatchMeasurement:
             attempt = None
         # Only after `except` is the memory of a failed attempt free: its error held on to it.
         if attempt is None:
-            self._measure_in_halves(places)
+            self._measure_in_halves(places, turn)
             return
         for place, reason in attempt.unmeasurable.items():
             self._leave_out(place, "not finite", reason)
         if not attempt.unmeasurable:
             with timed("building shards"):
-                self._keep(attempt, places)
+                self._keep(attempt, places, turn)
         elif rest := [place for place in places if place not in attempt.unmeasurable]:
-            self.measure(rest)
+            self.measure(rest, turn)
 
-    def _measure_in_halves(self, places: Sequence[int]) -> None:
+    def _measure_in_halves(self, places: Sequence[int], turn: Turn) -> None:
         if len(places) == 1:
             tokens = self.windows[places[0]].n_tokens
             self._leave_out(places[0], "memory", f"memory does not suffice for its {tokens} tokens")
             return
         middle = len(places) // 2
-        self.measure(places[:middle])
-        self.measure(places[middle:])
+        self.measure(places[:middle], turn)
+        self.measure(places[middle:], turn)
 
     def _leave_out(self, place: int, kind: LeftOutKind, reason: str) -> None:
         number = self.builder.first_window + place
@@ -196,18 +203,25 @@ class BatchMeasurement:
 
         return on_map
 
-    def _keep(self, attempt: _Attempt, places: Sequence[int]) -> None:
-        for stack, reading in attempt.readings.items():
-            for name, summed in _arrays(_window_sums(reading, self.settings)).items():
-                self.builder.add_array(stack, name, summed)
+    def _keep(self, attempt: _Attempt, places: Sequence[int], turn: Turn) -> None:
         at = np.asarray(places, dtype=np.int64)
+        of_windows = {
+            stack: _arrays(_window_sums(reading, self.settings))
+            for stack, reading in attempt.readings.items()
+        }
+        of_layers: list[tuple[AttentionSite, dict[str, NDArray[Any]]]] = []
         for stack, measurement in attempt.measurements.items():
             statistics = measurement.statistics()
             self.builder.add_rows(stack, at, _arrays(statistics.rows))
             self.builder.add_sweep(stack, at, _arrays(statistics.sweep))
-            for site, sums in zip(self._sites_of(stack), statistics.sums, strict=True):
-                for name, summed in _arrays(sums).items():
-                    self.builder.add_array(stack, name, summed, layer=site.layer)
+            of_layers += zip(self._sites_of(stack), map(_arrays, statistics.sums), strict=True)
+        turn()
+        for stack, sums in of_windows.items():
+            for name, summed in sums.items():
+                self.builder.add_array(stack, name, summed)
+        for site, sums in of_layers:
+            for name, summed in sums.items():
+                self.builder.add_array(site.stack, name, summed, layer=site.layer)
 
     def _sites_of(self, stack: str) -> list[AttentionSite]:
         """The sites of a stack, in the order in which the model runs them."""

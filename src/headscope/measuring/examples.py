@@ -1,9 +1,10 @@
 """The pairs of a few windows of a run, kept so that pages can show them without the model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
+import torch
 
 from headscope.kernels.pairs import choose_pairs
 from headscope.kernels.similarity import similarity
@@ -15,6 +16,7 @@ from headscope.models.site import AttentionSite, MassCapture
 from headscope.runs.examples import SCHEMA, has_examples, write_examples
 from headscope.runs.folder import RunFolder
 from headscope.settings import Settings
+from headscope.system.threads import Turn, in_order
 from headscope.text.windows import Window
 
 EXAMPLES = 4
@@ -42,12 +44,24 @@ def measure_examples(run: RunFolder, model: LoadedModel, sites: Sequence[Attenti
     places = measured[np.unique(np.linspace(0, len(measured) - 1, EXAMPLES).round().astype(int))]
     windows = run.read_windows_at(places)
     refuse_unknown_tokens(run, model, windows)
-    tables = [
-        _pairs_of(model, window, int(place), run.manifest.settings, sites)
+    short = [
+        (int(place), window)
         for place, window in zip(places, windows, strict=True)
         if window.n_tokens <= LONGEST
     ]
-    write_examples(run.path, pd.concat([SCHEMA.empty_table().to_pandas(), *tables]))
+    tables: dict[int, pd.DataFrame] = {}
+
+    def worker() -> Callable[[tuple[int, Window], Turn], None]:
+        def measure(example: tuple[int, Window], turn: Turn) -> None:
+            place, window = example
+            found = _pairs_of(model, window, place, run.manifest.settings, sites)
+            turn()
+            tables[place] = found
+
+        return measure
+
+    in_order(worker, short, torch.get_num_threads() if model.device.type == "cpu" else 1)
+    write_examples(run.path, pd.concat([SCHEMA.empty_table().to_pandas(), *tables.values()]))
 
 
 def _pairs_of(

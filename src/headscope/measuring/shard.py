@@ -5,7 +5,7 @@ held: each layer is reduced during the forward pass, and Z, A and C are dropped.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
 import torch
@@ -23,7 +23,7 @@ from headscope.runs.window_files import MEASURED_COLUMNS
 from headscope.settings import Settings
 from headscope.system.memory import give_back_free_memory, keeping_freed_memory
 from headscope.system.progress import Progress
-from headscope.system.threads import in_threads
+from headscope.system.threads import Turn, in_order
 from headscope.system.timing import timed
 from headscope.text.windows import Window
 
@@ -191,31 +191,30 @@ def measure_windows(
         on_windows: Called with the number of windows of each batch that is done.
         choices: Also gets what each layer shows under every analysis choice.
     """
-    threads = torch.get_num_threads() if model.device.type == "cpu" else 1
-    groups = batches(windows, max_tokens=settings.batch_tokens, workers=threads)
-    # With two threads each takes every second batch, so that they take equally long. The shares are
-    # fixed, and so is the order of additions: equal thread counts give equal bits.
-    shares = [groups[first::threads] for first in range(min(threads, len(groups)))]
-
-    whole = ShardBuilder(
+    groups = batches(windows, max_tokens=settings.batch_tokens)
+    builder = ShardBuilder(
         windows=len(windows),
         first_window=first_window,
         sites=[(s.stack, s.layer, s.heads) for s in sites],
     )
 
-    def measure(share: Iterable[list[int]]) -> ShardBuilder:
-        builder = whole.partner()
+    def worker() -> Callable[[list[int], Turn], None]:
         measurement = BatchMeasurement(model, windows, settings, sites, builder, choices)
-        for places in share:
-            measurement.measure(places)
+
+        def measure(places: list[int], turn: Turn) -> None:
+            measurement.measure(places, turn)
             on_windows(len(places))
-        return builder
+
+        return measure
 
     # A single long window frees too much memory to keep.
     several = settings.window_tokens < settings.batch_tokens
     with keeping_freed_memory() if several else nullcontext():
-        builders = in_threads(measure, shares)
+        if len(windows) == 1 and windows[0].n_tokens > settings.batch_tokens:
+            # Alone and long, on all threads: the only case in which their number moves a bit.
+            worker()(groups[0], lambda: None)
+        else:
+            threads = torch.get_num_threads() if model.device.type == "cpu" else 1
+            in_order(worker, groups, threads)
     with timed("building shards"):
-        for builder in builders:
-            whole.add(builder)
-        return whole.shard()
+        return builder.shard()

@@ -103,15 +103,6 @@ class ShardBuilder:
         self._arrays: dict[str, NDArray[Any]] = {}
         self._left_out: dict[int, LeftOut] = {}
 
-    def partner(self) -> "ShardBuilder":
-        """A builder of the same shard for another thread.
-
-        Both write rows to the same place. Each has its own sums, until this one adds the other's.
-        """
-        other = ShardBuilder(self.windows, self.first_window, self._sites)
-        other._rows, other._sweeps = self._rows, self._sweeps
-        return other
-
     def add_rows(self, stack: str, places: NDArray[np.int64], rows: Columns) -> None:
         """Add columns of some windows, for all heads of a stack.
 
@@ -170,15 +161,6 @@ class ShardBuilder:
             window: What the shard says of it.
         """
         self._left_out[place] = window
-
-    def add(self, other: "ShardBuilder") -> None:
-        """Add the sums of a partner, and take over which windows it left out."""
-        for name, summed in other._arrays.items():
-            if name in self._arrays:
-                self._arrays[name] += summed
-            else:
-                self._arrays[name] = summed
-        self._left_out |= other._left_out
 
     def shard(self) -> Shard:
         """The finished shard."""
