@@ -7,7 +7,7 @@ part of the weights measures are the same as ever.
 import copy
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def cases(seed: int, number: int, folder: Path) -> Iterator[Case]:
         number: How many.
         folder: An empty folder.
     """
-    _healthy()  # before processes are forked
+    _analyse(_healthy(), folder / "healthy", minimal=False)  # loads compiled code, before a fork
     for place in range(number):
         name = f"{seed}-{place}"
         yield Case(f"{name}: weights and texts", partial(_attack, folder / name, name))
@@ -55,15 +55,21 @@ def _healthy() -> LoadedModel:
 
 
 def _attack(folder: Path, seed: str) -> None:
-    folder.mkdir(parents=True)
     chance = random.Random(seed)
     model = copy.deepcopy(tiny_bert())
     _spoil(model, chance)
-    corpus = folder / "corpus.jsonl"
     texts = _texts(chance)
+    _check(_analyse(loaded(model), folder, texts, minimal=chance.random() < 0.8))
+
+
+def _analyse(
+    model: LoadedModel, folder: Path, texts: Sequence[str] = TEXTS, *, minimal: bool
+) -> hs.Run:
+    folder.mkdir(parents=True)
+    corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-    run = hs.analyze(
-        loaded(model),
+    return hs.analyze(
+        model,
         corpus,
         out=folder / "run",
         window=32,
@@ -72,9 +78,8 @@ def _attack(folder: Path, seed: str) -> None:
         nulls=0,
         report=False,
         progress=False,
-        minimal=chance.random() < 0.5,
+        minimal=minimal,
     )
-    _check(run)
 
 
 def _spoil(model: torch.nn.Module, chance: random.Random) -> None:

@@ -55,6 +55,7 @@ def cases(seed: int, number: int, folder: Path) -> Iterator[Case]:
         number: How many cases.
         folder: An empty folder of this category, or one that it has used before.
     """
+    _truth(_base(folder))  # before processes are forked: each would read it again
     kinds = [_linked, _manifest, _tables, _bytes, _results, _swapped, _odd_entries]
     for place in range(number):
         chance = random.Random(f"{seed} {place}")
