@@ -44,7 +44,8 @@ def cases(seed: int, number: int, folder: Path) -> Iterator[Case]:
     kinds = [no_file, linked, odd_name, table, repeated, unclosed, bomb, fuzzed, fuzzed]
     if number >= 200:
         for spoil in LARGE:
-            yield Case(spoil.__name__, partial(_attack, spoil, folder / "large", "0"))
+            name = spoil.__name__
+            yield Case(name, partial(_attack, spoil, folder / name, "0"))
         number -= len(LARGE)
     for place in range(number):
         spoil = kinds[place % len(kinds)]
@@ -55,16 +56,21 @@ def cases(seed: int, number: int, folder: Path) -> Iterator[Case]:
 def _attack(spoil: Spoil, folder: Path, seed: str) -> None:
     folder.mkdir(parents=True)
     chance = random.Random(seed)
-    corpus = spoil(folder, chance)
+    try:
+        _read(spoil(folder, chance), chance)
+    finally:
+        for path in folder.rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                path.unlink()  # large ones must not add up
+
+
+def _read(corpus: Path, chance: random.Random) -> None:
     columns = Columns(label=chance.choice([None, "genre"]), id=chance.choice([None, "id"]))
     documents = read_corpus([corpus], columns)
     for window in iter_windows(documents, _tokenizer(), window_tokens=32, min_tokens=2, limit=500):
         for text in (window.document, window.label or "", *window.tokens):
             text.encode("utf-8")
         assert len(window.tokens) == window.n_tokens
-    for path in folder.rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            path.unlink()  # large ones must not add up
 
 
 @cache

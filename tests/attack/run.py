@@ -2,6 +2,7 @@
 
     make attack                                          2,000 cases or more, all categories
     python -m tests.attack.run --category corpora --cases 50 --seed 7
+    python -m tests.attack.run --category corpora=500 --category runs=100 --minutes 30
 
 A case is refused (a HeadscopeError of one line) or harmless (it returns). Defects are a traceback,
 a hang, a change of the victim tree, and an opened pickle. Categories are the modules of this folder
@@ -24,7 +25,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -241,44 +242,59 @@ def _import_everything() -> None:
     compile_part(Part.WINDOWS)
 
 
+def shares(asked: Sequence[str], cases: int) -> dict[str, int]:
+    """Number of cases of each category.
+
+    Args:
+        asked: Categories, or CATEGORY=CASES; none for all.
+        cases: Of those without a number, together.
+    """
+    named = [name.partition("=") for name in asked or categories()]
+    numbers = {name: number for name, _, number in named}
+    rest = [name for name, number in numbers.items() if not number]
+    return {name: int(number or -(-cases // len(rest))) for name, number in numbers.items()}
+
+
+def in_turn(numbers: Mapping[str, int]) -> Iterator[str]:
+    """Categories, each as often as it has cases, evenly mixed: one can stop at any time."""
+    places = [((place + 0.5) / n, name) for name, n in numbers.items() for place in range(n)]
+    return (name for _, name in sorted(places))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=2000, help="Of all categories together.")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--category", action="append", help="May be given several times.")
+    parser.add_argument("--category", action="append", help="NAME or NAME=CASES; several times.")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="Stop after these.")
     parser.add_argument("--verbose", action="store_true", help="Print each case and its time.")
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="Seconds for a case.")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # no threads before a fork
     _import_everything()
-    chosen = {
-        name: module
-        for name, module in categories().items()
-        if not options.category or name in options.category
-    }
-    share = -(-options.cases // max(1, len(chosen)))
-    counts: dict[str, Counter[str]] = {}
+    numbers = shares(options.category or [], options.cases)
+    counts: dict[str, Counter[str]] = {name: Counter() for name in numbers}
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="attack-", ignore_cleanup_errors=True) as place:
-        for name, module in chosen.items():
+        attacks = {}
+        for name, number in numbers.items():
             home = Path(place) / name
             folder = home / "cases"
             folder.mkdir(parents=True)
-            counts[name] = Counter()
-            for case, outcome, said in attack(
-                module.cases(options.seed, share, folder), home, options.limit
-            ):
-                counts[name][outcome] += 1
-                if options.verbose:
-                    seconds = time.monotonic() - started
-                    print(f"{seconds:7.1f} s  {name}, {case.name}: {outcome}", flush=True)
-                if outcome in DEFECTS:
-                    print(
-                        f"{name}, {case.name}: {outcome}\n{said[-3000:]}",
-                        file=sys.stderr,
-                        flush=True,
-                    )
+            hostile = categories()[name].cases(options.seed, number, folder)
+            attacks[name] = attack(hostile, home, options.limit)
+        for name in in_turn(numbers):
+            if time.monotonic() - started > 60 * options.minutes:
+                break
+            case, outcome, said = next(attacks[name])
+            counts[name][outcome] += 1
+            if options.verbose:
+                seconds = time.monotonic() - started
+                print(f"{seconds:7.1f} s  {name}, {case.name}: {outcome}", flush=True)
+            if outcome in DEFECTS:
+                told = f"{name}, {case.name}: {outcome}\n{said[-3000:]}"
+                print(told, file=sys.stderr, flush=True)
     print(table(counts))
     sys.exit(any(found[defect] for found in counts.values() for defect in DEFECTS))
 

@@ -128,3 +128,12 @@ def test_all_categories_are_found_and_the_table_adds_up():
     assert {"corpora", "server", "environment", "numerics"} <= set(found)
     counts = {"a": run.Counter(refused=2, hang=1), "b": run.Counter(harmless=3)}
     assert run.table(counts).splitlines()[-1] == "| all | 6 | 2 | 3 | 0 | 1 | 0 | 0 |"
+
+
+def test_cases_are_shared_out_and_evenly_mixed():
+    assert run.shares(["runs=3", "models"], 6) == {"runs": 3, "models": 6}
+    assert set(run.shares([], 12).values()) == {-(-12 // len(run.categories()))}
+    order = list(run.in_turn({"runs": 3, "models": 6}))
+    assert len(order) == 9
+    for end in range(1, 10):
+        assert abs(order[:end].count("runs") - end / 3) <= 1

@@ -2,12 +2,13 @@
 
 import os
 import threading
+import time
 
 import pytest
 import torch
 
 from headscope.system import threads
-from headscope.system.threads import in_threads
+from headscope.system.threads import in_order, in_threads
 
 
 def test_results_come_in_the_order_of_the_shares():
@@ -77,3 +78,61 @@ def test_a_failure_is_raised_here_and_stops_the_others():
     with pytest.raises(ValueError, match="planted"):
         in_threads(work, [["fail"], list(range(10**6))])
     assert len(taken) < 10**6
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 20])
+def test_what_follows_a_turn_is_done_in_order(threads):
+    done, cores = [], set()
+
+    def worker():
+        def work(item, turn):
+            cores.add(torch.get_num_threads())
+            time.sleep(0.002 * (item % 3))
+            turn()
+            done.append(item)
+
+        return work
+
+    in_order(worker, range(13), threads)
+    assert done == list(range(13))
+    assert cores == {1}
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2, 7])
+def test_a_failure_ends_those_that_wait_for_their_turn(failing):
+    done = []
+
+    def worker():
+        def work(item, turn):
+            if item == failing:
+                time.sleep(0.02)  # so that the others wait for it
+                raise ValueError("planted")
+            turn()
+            done.append(item)
+
+        return work
+
+    with pytest.raises(ValueError, match="planted"):
+        in_order(worker, range(1000), 3)
+    assert done == list(range(failing))
+
+
+def test_an_item_that_needs_no_turn_is_waited_for_all_the_same():
+    done = []
+
+    def worker():
+        def work(item, turn):
+            if item == 0:
+                time.sleep(0.02)
+            else:
+                turn()
+            done.append(item)
+
+        return work
+
+    in_order(worker, range(4), 4)
+    assert done == [0, 1, 2, 3]
+
+
+def test_without_items_nothing_is_done():
+    in_order(lambda: pytest.fail, [], 4)

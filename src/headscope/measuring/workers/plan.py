@@ -37,10 +37,11 @@ class WorkOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class WorkPlan:
-    """How the work is shared out. None of this changes a number by more than 1e-5.
+    """How the work is shared out. None of this changes a bit of the results.
 
-    The bits of a shard depend on the number of threads that measured it, which decides the order of
-    additions: equal thread counts give equal bits, whatever the number of workers.
+    Batches are computed on one thread each, and added up in order. There is one exception: a shard
+    of a single window that is longer than `batch_tokens` is computed on all threads, whose number
+    then decides how the libraries beneath round.
     """
 
     on: Place = "local"
