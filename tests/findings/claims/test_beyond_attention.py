@@ -87,7 +87,7 @@ def evidence_of(attend, write, untrained_write) -> StackEvidence:
         read = [texts[number] for number in share]
         untrained.append(measured(rng, read, share, random_attention, untrained_write))
     layers = tuple(site.layer for site in SITES)
-    own = Evidence("encoder", ResampledRun({}, draws, layers, DOCUMENTS), (), LAYERS)
+    own = Evidence("encoder", ResampledRun({}, draws, layers, np.ones(DOCUMENTS, int)), (), LAYERS)
     grid = np.array([(layer, head) for layer in range(LAYERS) for head in range(HEADS)])
     return StackEvidence(own, Choice(), draws, grid, trained, untrained, None)
 

@@ -163,7 +163,7 @@ def test_intervals_are_wider_for_few_documents_and_for_several_questions():
     samples = np.random.default_rng(8).normal(size=20_000)
 
     def width(documents: int, questions: int = 1) -> float:
-        found = interval(0.0, samples, documents, questions)
+        found = interval(0.0, samples, documents, questions=questions)
         return found.high - found.low
 
     # Student's quantiles, times the root of n / (n - 1): 2.093 at 20 documents, 1.972 at 200.

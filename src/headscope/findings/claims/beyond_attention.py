@@ -8,7 +8,7 @@ import numpy as np
 from headscope.findings.claims.claim import NO_SAMPLE, NO_UNTRAINED, Claim, Finding, Status, Test
 from headscope.findings.claims.evidence import Evidence
 from headscope.findings.resampling.bootstrap import Interval
-from headscope.findings.resampling.resampled_run import ResampledRun, Samples, interval_of
+from headscope.findings.resampling.resampled_run import ResampledRun, Samples
 from headscope.measures.measure import ratio
 from headscope.measures.same_sentence import SAME_SENTENCE
 
@@ -46,15 +46,15 @@ def _more(run: ResampledRun, kind: _Kind) -> Samples:
     return difference
 
 
-def _one_is_enough(samples: Samples, documents: int, kinds: int) -> Interval:
+def _one_is_enough(evidence: Evidence, samples: Samples, kinds: int) -> Interval:
     """The interval of one kind of structure where any one is enough for the claim to hold.
 
     With several kinds, one exceeds the bar by chance more easily: the lower end is that for as many
     questions. The claim fails only if all of them fall short, each in its own interval: the upper
     end is that for one question.
     """
-    alone = interval_of(samples, documents)
-    return replace(alone, low=interval_of(samples, documents, questions=kinds).low)
+    alone = evidence.interval(samples)
+    return replace(alone, low=evidence.interval(samples, questions=kinds).low)
 
 
 def _judge(evidence: Evidence) -> Finding:
@@ -76,7 +76,7 @@ def _judge(evidence: Evidence) -> Finding:
         tests.append(
             Test(
                 name=kind.words,
-                effect=_one_is_enough(samples, sample.documents, len(kinds)),
+                effect=_one_is_enough(sample, samples, len(kinds)),
                 bar=LEAST,
                 unit=f"share of the pairs that are {kind.words} beyond chance, shown by similarity "
                 "alone minus by attention alone, minus the same for the untrained model",

@@ -90,9 +90,16 @@ class Evidence:
         """The run on the documents of each untrained model."""
         return tuple(self.run.beside(seed) for seed in self.untrained)
 
-    def interval(self, samples: Samples) -> Interval:
-        """A number with its interval over documents."""
-        return interval_of(samples, self.documents)
+    def interval(self, samples: Samples, *, questions: int = 1, groups: int = 1) -> Interval:
+        """A number with its interval over documents.
+
+        Args:
+            samples: The number and its bootstrap samples.
+            questions: Number of intervals that are looked at together.
+            groups: Number of parts of the documents that the number is a mean over.
+        """
+        documents = self.run.effective_documents
+        return interval_of(samples, documents, questions=questions, groups=groups)
 
     def name_head(self, index: int) -> str:
         """`layer 3 head 7` for a place in a per-head array."""

@@ -45,6 +45,11 @@ class SampledRun:
         """The documents that the sample has windows of."""
         return np.unique(self.document)
 
+    @cached_property
+    def windows(self) -> NDArray[np.int64]:
+        """Number of windows of each of them."""
+        return np.unique(self.document, return_counts=True)[1]
+
     def by_document(self, cells: Cells) -> Cells:
         """Columns with the windows of each document added up; NaN counts as 0.
 
@@ -140,7 +145,7 @@ class StackEvidence:
                     columns,
                     draws.of(of.of.documents),
                     self.own.layers,
-                    len(of.tables.windows),
+                    of.of.windows,
                 )
             )
         return Evidence(

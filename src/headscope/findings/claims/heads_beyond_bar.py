@@ -45,7 +45,7 @@ def judge_heads_beyond_bar(
         return no_answer(f"{trait} cannot be measured on these windows, or on half of them")
     bar = _bar(evidence, strength, least)
     beyond_bar = samples - bar[:, None]
-    above = upper_p_values(beyond_bar[0], beyond_bar[1:], evidence.documents)
+    above = upper_p_values(beyond_bar[0], beyond_bar[1:], evidence.run.effective_documents)
     beyond = false_discovery(above)
     there = np.isfinite(values)
     all_below = there & false_discovery(1 - above)
@@ -55,7 +55,7 @@ def judge_heads_beyond_bar(
     elif all_below.sum() == there.sum():
         status = "fails"
     strongest = np.argsort(np.where(there, -values, np.inf))
-    effect = evidence.interval(chosen)
+    effect = evidence.interval(chosen, groups=2)
     named = [int(head) for head in strongest[:_NAMED] if beyond[head]] or [int(strongest[0])]
     return Finding(
         status=status,

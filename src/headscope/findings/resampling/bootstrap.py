@@ -94,30 +94,55 @@ def draw_documents(documents: int, seed: int, resamples: int = RESAMPLES) -> Dra
 
 
 def interval(
-    value: float, samples: NDArray[np.float64], documents: int, questions: int = 1
+    value: float,
+    samples: NDArray[np.float64],
+    documents: int | float,
+    *,
+    questions: int = 1,
+    groups: int = 1,
 ) -> Interval:
     """The interval of a value from its bootstrap samples; NaN where there are none.
 
     Percentiles, expanded for the number of documents: the bootstrap of n documents has a variance
     of (n - 1) / n of the true one, and uses the normal distribution where Student's is due. With 20
     documents plain percentiles cover 92 to 93 %. Source: Hesterberg 2015, "What teachers should
-    know about the bootstrap", expanded percentile interval.
+    know about the bootstrap", expanded percentile interval. Sample k of m in order stands for the
+    share k / (m + 1): a new sample lies below it as often. The usual k / m puts the ends too far
+    inside, by a tenth of the error rate with 400 samples.
 
     Args:
         value: In the run itself.
         samples: In each bootstrap sample.
-        documents: Number of documents that were drawn from.
+        documents: Number of documents that were drawn from, the effective one where some count for
+            more than others (`effective_number`).
         questions: Number of intervals that are looked at together, of which one may decide: each
             is widened so that all cover in 95 % (Bonferroni).
+        groups: Number of parts of the documents that the value is a mean over: each has a mean of
+            its own, and takes a degree of freedom.
     """
     usable = samples[np.isfinite(samples)]
-    if not np.isfinite(value) or len(usable) < len(samples) / 2 or documents < 2:
+    if not np.isfinite(value) or len(usable) < len(samples) / 2 or documents <= groups:
         return Interval(float(value), float("nan"), float("nan"))
-    low, high = np.quantile(usable, [tail := _tail(documents, questions), 1 - tail])
+    tail = _tail(documents, questions, groups)
+    low, high = np.quantile(usable, [tail, 1 - tail], method="weibull")
     return Interval(float(value), float(low), float(high))
 
 
-def _tail(documents: int, questions: int) -> float:
+def effective_number(weights: Int[np.ndarray, " document"]) -> float:
+    """As many documents of equal weight vary as much in their mean: (sum w)^2 / sum w^2.
+
+    A document with many windows counts for more: the mean rests on fewer documents than there are.
+    Source: Kish 1965, "Survey sampling".
+
+    Args:
+        weights: What each document counts for, such as its number of windows.
+    """
+    squares = float((weights.astype(np.float64) ** 2).sum())
+    return float(weights.sum()) ** 2 / squares if squares else 0.0
+
+
+def _tail(documents: int | float, questions: int, groups: int) -> float:
     """The share of samples beyond each end of an interval."""
-    student = stdtrit(documents - 1, 1 - (1 - LEVEL) / 2 / questions)
-    return float(ndtr(-student * np.sqrt(documents / (documents - 1))))
+    free = documents - groups
+    student = stdtrit(free, 1 - (1 - LEVEL) / 2 / questions)
+    return float(ndtr(-student * np.sqrt(documents / free)))

@@ -25,7 +25,7 @@ def false_discovery(
 def upper_p_values(
     values: Float64[np.ndarray, " test"],
     samples: Float64[np.ndarray, "sample test"],
-    documents: int,
+    documents: int | float,
 ) -> Float64[np.ndarray, " test"]:
     """How likely values at least this far above 0 would be if the truth lay at 0.
 
@@ -35,7 +35,7 @@ def upper_p_values(
     Args:
         values: Of each test.
         samples: The same in each bootstrap sample.
-        documents: Number of documents that were drawn from.
+        documents: Number of documents that were drawn from, or the effective one.
     """
     spread = samples.std(axis=0, ddof=1) * np.sqrt(documents / (documents - 1))
     with np.errstate(divide="ignore", invalid="ignore"):

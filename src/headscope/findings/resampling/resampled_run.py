@@ -12,6 +12,7 @@ from headscope.findings.resampling.bootstrap import (
     Draws,
     Interval,
     draw_documents,
+    effective_number,
     interval,
 )
 from headscope.findings.resampling.window_table import WindowTable
@@ -35,7 +36,8 @@ class ResampledRun:
     draws: Draws
     """Of the same documents."""
     layers: tuple[int, ...]
-    windows: int
+    windows: Int[np.ndarray, " document"]
+    """Number of windows of each document."""
     _by_head: dict[str, Float64[np.ndarray, "sample cell"]] = field(default_factory=dict)
     _summed: dict[tuple[str, tuple[int, ...]], Samples] = field(default_factory=dict)
 
@@ -43,6 +45,11 @@ class ResampledRun:
     def documents(self) -> int:
         """Number of documents."""
         return int(self.draws.weights.shape[1])
+
+    @property
+    def effective_documents(self) -> float:
+        """Number of documents, fewer where some have more windows than others."""
+        return effective_number(self.windows)
 
     @property
     def heads(self) -> int:
@@ -101,7 +108,7 @@ class ResampledRun:
 
     def _part(self, documents: Int[np.ndarray, " some"]) -> "ResampledRun":
         columns = {name: values[documents] for name, values in self.columns.items()}
-        return ResampledRun(columns, self.draws.of(documents), self.layers, self.windows)
+        return ResampledRun(columns, self.draws.of(documents), self.layers, self.windows[documents])
 
     def _of_layers(
         self, columns: Sequence[str], layers: Sequence[int] | None
@@ -141,7 +148,7 @@ def resample_part(table: WindowTable, draws: Draws) -> ResampledRun:
         name: sum_by_document(np.nan_to_num(values), place, len(present))
         for name, values in table.columns.items()
     }
-    return ResampledRun(columns, draws.of(present), table.layers, table.windows)
+    return ResampledRun(columns, draws.of(present), table.layers, np.bincount(place))
 
 
 def resample_columns(
@@ -159,7 +166,8 @@ def resample_columns(
         resamples: Number of bootstrap samples.
     """
     documents = len(next(iter(columns.values())))
-    return ResampledRun(columns, draw_documents(documents, seed, resamples), layers, documents)
+    draws = draw_documents(documents, seed, resamples)
+    return ResampledRun(columns, draws, layers, np.ones(documents, np.int64))
 
 
 def sum_by_document(
@@ -179,15 +187,18 @@ def sum_by_document(
     return summed
 
 
-def interval_of(samples: Samples, documents: int, questions: int = 1) -> Interval:
+def interval_of(
+    samples: Samples, documents: int | float, *, questions: int = 1, groups: int = 1
+) -> Interval:
     """The value in the run with its interval.
 
     Args:
         samples: The value and its bootstrap samples.
-        documents: Number of documents that were drawn from.
+        documents: Number of documents that were drawn from, or the effective one.
         questions: Number of intervals that are looked at together.
+        groups: Number of parts of the documents that the value is a mean over.
     """
-    return interval(float(samples[0]), samples[1:], documents, questions)
+    return interval(float(samples[0]), samples[1:], documents, questions=questions, groups=groups)
 
 
 def mean_over_seeds(
