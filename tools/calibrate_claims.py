@@ -5,7 +5,7 @@ python -m tools.calibrate_claims --simulations 1000 > table.md
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 
@@ -14,6 +14,9 @@ from tests.findings.claims.simulated import Study, simulate
 
 SEED_SPREADS = {"none": 0.0, "equal": 1.0, "dominant": 5.0}
 """Spread of the seeds of an untrained model, in standard errors of one seed over its documents."""
+
+Condition = tuple[int, str]
+"""Number of documents, and how much seeds vary."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +75,37 @@ def main() -> None:
     asked = parser.parse_args()
     cases = [case for case in CASES if not asked.claims or case.claim in asked.claims]
     conditions = list(product(asked.documents, asked.seeds))
-    rows: dict[str, list[Calibration]] = {case.name: [] for case in cases}
+    rows: dict[str, dict[Condition, Calibration]] = {case.name: {} for case in cases}
     for documents, seeds in conditions:
         study = Study(documents=documents, seed_spread=SEED_SPREADS[seeds])
         for case in cases:
+            if not case.untrained and seeds != asked.seeds[0]:
+                continue
             found = calibrate(case, study, asked.simulations, asked.planted)
-            rows[case.name].append(found)
+            rows[case.name][documents, seeds] = found
             print(f"{documents} documents, seeds {seeds}, {case.name}: {found}", file=sys.stderr)
-    rows["all"] = [mean(cells) for cells in zip(*rows.values(), strict=True)]
+    print_table(rows, conditions)
+
+
+def print_table(
+    rows: Mapping[str, Mapping[Condition, Calibration]], conditions: Sequence[Condition]
+) -> None:
+    """Print the cells, and the means over rows and columns.
+
+    Args:
+        rows: By question. One in which untrained models play no part has a cell for each number of
+            documents alone.
+        conditions: The columns.
+    """
     titles = [f"{documents} documents, {seeds}" for documents, seeds in conditions]
-    print("| claim | " + " | ".join([*titles, "all"]) + " |")
+    print("| question | " + " | ".join([*titles, "all"]) + " |")
     print("| --- " * (len(titles) + 2) + "|")
     for name, cells in rows.items():
-        print(f"| {name} | " + " | ".join(map(str, [*cells, mean(cells)])) + " |")
+        shown = [str(cells.get(condition, "")) for condition in conditions]
+        print(f"| {name} | " + " | ".join([*shown, str(mean(list(cells.values())))]) + " |")
+    columns = [[cells[at] for cells in rows.values() if at in cells] for at in conditions]
+    every = [cell for column in columns for cell in column]
+    print("| all | " + " | ".join(str(mean(cells)) for cells in [*columns, every]) + " |")
 
 
 if __name__ == "__main__":

@@ -159,7 +159,7 @@ def _explain(verdicts: "list[Verdict]", evidence: "Mapping[str, StackEvidence]")
             )
         grid = grid_of(verdict, of_stack.own_choice)
         if grid is not None and verdict.robustness is not None:
-            _say("choices", f"{count_signs(verdict)}: {verdict.robustness.sentence()}")
+            _say("choices", f"{count_signs(verdict)}: {verdict.choices_sentence}")
             for line in grid_lines(grid):
                 _say("", line)
 

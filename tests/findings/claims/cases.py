@@ -20,6 +20,8 @@ class Case:
     against: Truth
     test: int | None = 0
     """Which of the finding's tests has the effect; None where the finding itself does."""
+    untrained: bool = True
+    """Whether the question is about untrained models: how much seeds vary matters."""
 
     @property
     def name(self) -> str:
@@ -52,6 +54,7 @@ def _separators(claim: str, rate: str) -> list[Case]:
         planted=truth(0.19, 0.2),
         against=truth(0.21, 0.2),
         test=1,
+        untrained=False,
     )
     return [against_untrained, against_first]
 
@@ -75,6 +78,7 @@ def _heads(claim: str, rate: str, expected: float, least: float, of_untrained: f
             planted=truth(bar + 0.15, untrained),
             against=truth(bar - 0.15, untrained),
             test=None,
+            untrained=bar != least,
         )
         for question, bar, untrained in (
             ("against a fixed bar", least, 0.1),
@@ -192,6 +196,7 @@ CASES = [
         planted=_focal(0.85, 0.8, 0.6),
         against=_focal(0.75, 0.8, 0.6),
         test=1,
+        untrained=False,
     ),
 ]
 """In the order of the claims; each claim has at least one."""

@@ -115,6 +115,16 @@ def test_the_summary_adds_the_sentence_to_the_numbers():
     assert verdict("holds", ALL_HOLD).summary == "a half was found. Holds under all 18 choices"
 
 
+def test_the_summary_says_so_where_the_run_and_every_choice_disagree():
+    """Not `fails under all 18 choices` alone, beside a verdict that depends."""
+    against = verdict("holds", under(lambda similarity, rule: "fails"))
+    assert against.status == "depends"
+    expected = "Holds on the whole run; on its sample, fails under all 18 choices"
+    assert against.summary == f"a half was found. {expected}"
+    assert verdict("undecided", ALL_HOLD).choices_sentence == "Holds under all 18 choices"
+    assert verdict("holds", None).choices_sentence == ""
+
+
 def test_the_grid_has_rules_in_order_and_marks_the_own_choice_once():
     grid = grid_of(verdict("holds", COSINE_FAILS), OWN)
     assert [row.title for row in grid.rows] == list(SIMILARITIES)

@@ -72,8 +72,7 @@ def test_each_verdict_has_a_grid_of_its_choices_that_needs_no_scrolling(
         if verdict.robustness is None:
             assert item.locator("table.choices").count() == 0
             continue
-        sentence = verdict.robustness.sentence()
-        assert item.locator("caption").inner_text().lower() == f"{sentence}.".lower()
+        assert item.locator("caption").inner_text() == f"{verdict.choices_sentence}."
         cells = {cell.get_attribute("title"): cell for cell in item.locator("td.choice").all()}
         for one in verdict.robustness.choices:
             effect = "" if one.effect is None else f", {one.effect}"

@@ -84,9 +84,9 @@ def _judge(evidence: Evidence) -> Finding:
             )
         )
         found.append(
-            f"{kind.words} beyond chance: {ours[0]:+.1%} of similarity's pairs that attention does "
-            f"not show, {theirs[0]:+.1%} of attention's that similarity does not; minus the "
-            f"untrained model {tests[-1].effect}"
+            f"{kind.words} beyond chance are {ours[0]:.1%} of similarity's pairs that attention "
+            f"does not show, and {theirs[0]:.1%} of attention's that similarity does not: a "
+            f"difference of {tests[-1].effect.percent} beyond the untrained model"
         )
     statuses = [test.status for test in tests]
     status: Status = "undecided"

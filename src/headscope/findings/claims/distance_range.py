@@ -43,7 +43,7 @@ def _judge(evidence: Evidence) -> Finding:
         summary=(
             f"mean distance {first:.1f} tokens in layer 1, {middle:.1f} in "
             f"{evidence.span(middle_layers)} (random pairs {of_random_pairs:.1f}): a step of "
-            f"{effect} of that, beyond the untrained model's {null[0]:.2f}{evidence.some_layers()}"
+            f"{effect} of that, beyond the untrained model's {null[0]:z.2f}{evidence.some_layers()}"
         ),
     )
 

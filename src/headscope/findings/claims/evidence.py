@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from headscope.findings.depth import PARTS, layers_in
-from headscope.findings.resampling.bootstrap import Interval
+from headscope.findings.resampling.bootstrap import Interval, expansion
 from headscope.findings.resampling.resampled_run import (
     ResampledRun,
     Samples,
@@ -82,7 +82,9 @@ class Evidence:
     def null(self, of: Callable[[ResampledRun], Samples]) -> Samples:
         """A number of the untrained model: the mean over its seeds."""
         return mean_over_seeds(
-            [of(run) for run in self.untrained], [of(run) for run in self.beside]
+            [of(run) for run in self.untrained],
+            [of(run) for run in self.beside],
+            expanded=expansion(self.run.effective_documents),
         )
 
     @cached_property

@@ -15,10 +15,10 @@ SIGNS: dict[Status, str] = {
 """A verdict in one character, where there is no room for a word."""
 
 _GROUPS = {
-    "top": "most similar share of pairs",
-    "max": "pairs from this part of the maximum",
-    "all": "",
-    "threshold": "only tokens with this part of the largest attention",
+    "top": "top: this share of the pairs, the most similar",
+    "max": "max: pairs from this fraction of the largest similarity",
+    "all": "every token",
+    "threshold": "tokens from this fraction of the largest attention",
 }
 
 

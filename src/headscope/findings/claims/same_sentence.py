@@ -45,8 +45,8 @@ def _judge_final(evidence: Evidence) -> Finding:
         ],
         summary=(
             f"{rate:.1%} of the pairs of {evidence.span(final)} lie in one sentence, "
-            f"{trained[0]:+.1%} compared with pairs at the same distances; "
-            f"minus that of the untrained model: {effect}{evidence.some_layers()}"
+            f"{trained[0]:+.1%} compared with all pairs at the same distances; "
+            f"beyond the untrained model: {effect.percent}{evidence.some_layers()}"
         ),
     )
     if finding.status == "holds" and p_value is not None and not p_value < 0.05:
@@ -99,9 +99,9 @@ def _judge_end(evidence: Evidence) -> Finding:
     return find_all(
         tests,
         summary=(
-            f"beyond pairs at the same distances, {at[0]:+.1%} of the pairs of "
+            f"compared with all pairs at the same distances, {at[0]:+.1%} of the pairs of "
             f"{evidence.span(middle)} and {at[1]:+.1%} of {evidence.span(final)} lie in one "
-            f"sentence: a step of {effect} beyond the untrained model{said}"
+            f"sentence: a step of {effect.percent} beyond the untrained model{said}"
             f"{evidence.some_layers()}"
         ),
     )

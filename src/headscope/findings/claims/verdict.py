@@ -112,7 +112,18 @@ class Verdict:
         """One sentence with the numbers, and one on the choices."""
         if self.robustness is None or self.finding.status == "cannot answer":
             return self.finding.summary
-        return f"{self.finding.summary}. {self.robustness.sentence().capitalize()}"
+        return f"{self.finding.summary}. {self.choices_sentence}"
+
+    @property
+    def choices_sentence(self) -> str:
+        """What the choices say, and what the run says where no choice agrees; empty without any."""
+        if self.robustness is None:
+            return ""
+        sentence = self.robustness.sentence()
+        own = self.finding.status
+        if own in DECIDED and not self.robustness.count(own):
+            sentence = f"{_verb(own)} on the whole run; on its sample, {sentence}"
+        return sentence[:1].upper() + sentence[1:]
 
     def __repr__(self) -> str:
         effect = "" if self.effect is None else f", {self.effect}"

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float64, Int
 from numpy.typing import NDArray
-from scipy.special import ndtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 RESAMPLES = 1000
 """Bootstrap samples per interval."""
@@ -28,6 +28,11 @@ class Interval:
 
     def __str__(self) -> str:
         return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+    @property
+    def percent(self) -> str:
+        """The same in per cent: `+5.5% [+5.1%, +5.9%]`."""
+        return f"{self.value:+z.1%} [{self.low:+z.1%}, {self.high:+z.1%}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +146,19 @@ def effective_number(weights: Int[np.ndarray, " document"]) -> float:
     return float(weights.sum()) ** 2 / squares if squares else 0.0
 
 
+def expansion(documents: int | float, *, questions: int = 1, groups: int = 1) -> float:
+    """How many times as wide as plain percentiles an interval is, for its number of documents.
+
+    Args:
+        documents: Number of documents that were drawn from, or the effective one.
+        questions: Number of intervals that are looked at together.
+        groups: Number of parts of the documents that the value is a mean over.
+    """
+    free, inside = documents - groups, 1 - (1 - LEVEL) / 2 / questions
+    return float(stdtrit(free, inside) / ndtri(inside) * np.sqrt(documents / free))
+
+
 def _tail(documents: int | float, questions: int, groups: int) -> float:
     """The share of samples beyond each end of an interval."""
-    free = documents - groups
-    student = stdtrit(free, 1 - (1 - LEVEL) / 2 / questions)
-    return float(ndtr(-student * np.sqrt(documents / free)))
+    plain = ndtri((1 - LEVEL) / 2 / questions)
+    return float(ndtr(plain * expansion(documents, questions=questions, groups=groups)))

@@ -1,7 +1,7 @@
 """The column sums of a run in every bootstrap sample, from which all intervals are made."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -54,7 +54,7 @@ class ResampledRun:
     @property
     def heads(self) -> int:
         """Heads of the widest layer."""
-        return int(max(values.shape[2] for values in self.columns.values()))
+        return int(max(self.columns[name].shape[2] for name in self.columns))
 
     def pooled(self, measure: Measure, layers: Sequence[int] | None = None) -> Samples:
         """A measure over all heads of some layers (all of them when None)."""
@@ -107,7 +107,7 @@ class ResampledRun:
         return self._part(np.flatnonzero(np.isin(self.draws.numbers, other.draws.numbers)))
 
     def _part(self, documents: Int[np.ndarray, " some"]) -> "ResampledRun":
-        columns = {name: values[documents] for name, values in self.columns.items()}
+        columns = _SomeDocuments(self.columns, documents)
         return ResampledRun(columns, self.draws.of(documents), self.layers, self.windows[documents])
 
     def _of_layers(
@@ -123,6 +123,23 @@ class ResampledRun:
                 values = self.columns[name].astype(np.float64)
                 self._by_head[name] = self.draws.sums(values.reshape(len(values), -1))
         return {name: self._by_head[name] for name in columns}
+
+
+@dataclass(frozen=True, eq=False)
+class _SomeDocuments(Mapping[str, Float[np.ndarray, "document layer _"]]):
+    """Columns of some documents, copied when they are asked for: few are."""
+
+    columns: Mapping[str, Float[np.ndarray, "document layer _"]]
+    documents: Int[np.ndarray, " some"]
+
+    def __getitem__(self, name: str) -> Float[np.ndarray, "some layer _"]:
+        return self.columns[name][self.documents]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
 
 
 def resample_run(table: WindowTable, seed: int, resamples: int = RESAMPLES) -> ResampledRun:
@@ -202,7 +219,11 @@ def interval_of(
 
 
 def mean_over_seeds(
-    seeds: Sequence[Samples], beside: Sequence[Samples] | None = None, seed: int = 0
+    seeds: Sequence[Samples],
+    beside: Sequence[Samples] | None = None,
+    *,
+    expanded: float = 1.0,
+    seed: int = 0,
 ) -> Samples:
     """The mean over untrained models; its samples vary with documents and with seeds.
 
@@ -218,6 +239,8 @@ def mean_over_seeds(
         seeds: The number in each untrained model, in its share of the run and resampled along with
             it. At least two.
         beside: The number in the trained model, on the documents of each seed.
+        expanded: How many times as wide as percentiles intervals will be made, for their number of
+            documents. Errors of seeds have tails of their own: they are made smaller by as much.
         seed: Of the errors drawn.
     """
     stacked = np.stack(seeds)
@@ -233,7 +256,7 @@ def mean_over_seeds(
     possible = (n - 1) * between / rng.chisquare(n - 1, size=len(mean) - 1)
     of_documents = max(0.0, drawn - between) * (n - 1) / max(n - 3, 1)
     of_seeds = np.maximum(0.0, possible - of_documents)
-    mean[1:] += rng.standard_normal(len(mean) - 1) * np.sqrt(of_seeds / n)
+    mean[1:] += rng.standard_normal(len(mean) - 1) * np.sqrt(of_seeds / n) / expanded
     samples: Samples = mean
     return samples
 
