@@ -12,7 +12,7 @@ from headscope.findings.claims.heads_beyond_bar import judge_heads_beyond_bar
 from headscope.findings.resampling.resampled_run import ResampledRun
 from headscope.measures.repetition import REPETITION
 from tests.findings.claims.cases import CASES
-from tests.findings.claims.simulated import LAYERS, USUAL, Study, Truth, by_third, simulate
+from tests.findings.claims.simulated import HEADS, LAYERS, USUAL, Study, Truth, by_third, simulate
 
 NAMES = [claim.name for claim in CLAIMS]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -203,6 +203,18 @@ def test_beyond_attention_needs_the_sample():
 def test_the_planted_head_is_named():
     for name in ("repetition-heads", "common-token-heads"):
         assert found(name, planted(name)).heads == ("layer 3 head 2",)
+
+
+def test_the_interval_of_a_bar_that_untrained_heads_set_is_around_it():
+    """Untrained heads that are all alike: the strongest of each sample would be too strong."""
+    alike = Truth({"repetition": 0.05}, {"repetition": 0.6 * np.ones((LAYERS, HEADS))})
+    inside = 0
+    for number in range(20):
+        null = found("repetition-heads", simulate(number, alike)).null
+        assert null.value > 0.25
+        inside += null.low < null.value < null.high
+        assert (null.value - null.low) / (null.high - null.low) == pytest.approx(0.5, abs=0.25)
+    assert inside == 20
 
 
 def test_a_trait_that_half_of_the_documents_lack_has_no_answer():

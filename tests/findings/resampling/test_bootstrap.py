@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from headscope.findings.resampling.bootstrap import Draws, draw_documents, interval
+from headscope.findings.resampling.bootstrap import (
+    Draws,
+    draw_documents,
+    effective_number,
+    expansion,
+    interval,
+)
 from headscope.findings.resampling.false_discovery import false_discovery, upper_p_values
 from headscope.findings.resampling.resampled_run import (
     interval_of,
@@ -172,6 +178,36 @@ def test_intervals_are_wider_for_few_documents_and_for_several_questions():
     assert width(200, questions=2) / 2 == pytest.approx(2.258, abs=0.08)
 
 
+def test_an_end_is_the_sample_that_a_new_one_exceeds_as_often_as_is_wanted():
+    """By counting: the ends lie beyond the true quantiles, on average over sets of samples."""
+    rng = np.random.default_rng(11)
+    outside = []
+    for _ in range(400):
+        found = interval(0.0, rng.random(200), 10**9)
+        outside.append(found.low + 1 - found.high)
+    # 5 % is wanted; quantiles of the samples themselves (k / m) would give 5.5 %
+    assert np.mean(outside) == pytest.approx(0.05, abs=3.3 * np.std(outside) / 20)
+    assert 3.3 * np.std(outside) / 20 < 0.004
+
+
+def test_documents_of_unequal_weight_count_for_fewer():
+    assert effective_number(np.full(20, 3)) == pytest.approx(20)
+    assert effective_number(np.array([1, 0, 0])) == 1
+    assert effective_number(np.array([], dtype=int)) == 0
+    # As many equal documents have a mean of the same variance.
+    rng = np.random.default_rng(12)
+    weights = rng.integers(1, 9, size=50)
+    means = (rng.normal(size=(20_000, 50)) * weights).sum(axis=1) / weights.sum()
+    assert effective_number(weights) == pytest.approx(1 / means.var(), rel=0.05)
+
+
+def test_a_mean_over_halves_takes_a_degree_of_freedom_more():
+    samples = np.random.default_rng(13).normal(size=20_000)
+    found = interval(0.0, samples, 20, groups=2)
+    assert (found.high - found.low) / 2 == pytest.approx(2.101 * np.sqrt(20 / 18), abs=0.05)
+    assert np.isnan(interval(0.0, samples, 2, groups=2).low)
+
+
 def test_what_cannot_be_resampled_has_no_interval():
     for found in (interval(1.0, np.full(100, np.nan), 40), interval(1.0, np.zeros(100), 1)):
         assert np.isnan(found.low)
@@ -213,6 +249,18 @@ def test_the_mean_over_seeds_varies_as_much_as_its_samples_say(seed_spread):
     if seed_spread == 3.0:
         # Ten seeds: Student's 2.26 of their standard error, on average.
         assert np.mean(spreads) == pytest.approx(2.26 * np.std(means), rel=0.25)
+
+
+def test_errors_of_seeds_are_not_expanded_for_documents():
+    """Seeds that say it all, read on 20 documents: Student's of ten seeds, and no more."""
+    rng = np.random.default_rng(14)
+    seeds = [np.full(5_001, level) for level in rng.normal(size=10)]
+    plain = interval_of(mean_over_seeds(seeds), 10**9)
+    few = interval_of(mean_over_seeds(seeds, expanded=expansion(20)), 20)
+    assert expansion(20) == pytest.approx(2.093 / 1.96 * np.sqrt(20 / 19), abs=0.001)
+    assert few.high - few.low == pytest.approx(plain.high - plain.low, rel=0.06)
+    twice = interval_of(mean_over_seeds(seeds), 20)
+    assert twice.high - twice.low > 1.08 * (plain.high - plain.low)
 
 
 def test_documents_do_not_pass_for_seeds():

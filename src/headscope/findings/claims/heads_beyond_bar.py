@@ -75,9 +75,21 @@ def judge_heads_beyond_bar(
 
 def _bar(evidence: Evidence, strength: Strength, least: float) -> Samples:
     """The bar, with its own uncertainty where untrained models set it."""
-    # NaN, without a warning, in samples that have none of a seed's documents.
-    bar = evidence.null(lambda run: np.fmax.reduce(strength(run), axis=1))
+    bar = evidence.null(lambda run: _strongest(strength(run)))
     return bar if bar[0] > least else np.full_like(bar, least)
+
+
+def _strongest(samples: Float64[np.ndarray, "sample head_of_any_layer"]) -> Samples:
+    """The head that is strongest in the run itself, in every sample.
+
+    The strongest head of each sample would be another one each time, and stronger: resampling adds
+    noise, and the largest of many grows with it.
+    """
+    strengths = samples[0]
+    if not np.isfinite(strengths).any():
+        return np.full(len(samples), np.nan)
+    strongest: Samples = samples[:, int(np.nanargmax(strengths))]
+    return strongest
 
 
 def _strength_of_chosen(run: ResampledRun, strength: Strength) -> Samples | None:
