@@ -133,7 +133,8 @@ class _SomeDocuments(Mapping[str, Float[np.ndarray, "document layer _"]]):
     documents: Int[np.ndarray, " some"]
 
     def __getitem__(self, name: str) -> Float[np.ndarray, "some layer _"]:
-        return self.columns[name][self.documents]
+        values: Float[np.ndarray, "some layer _"] = self.columns[name][self.documents]
+        return values
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.columns)
