@@ -33,7 +33,10 @@ def with_columns(evidence: Evidence, **columns: np.ndarray | float) -> Evidence:
 
     def changed(run: ResampledRun) -> ResampledRun:
         shape = run.columns["pairs"].shape
-        new = {name: np.broadcast_to(values, shape) for name, values in columns.items()}
+        new = {
+            name: np.broadcast_to(np.asarray(values, np.float64), shape)
+            for name, values in columns.items()
+        }
         return ResampledRun({**run.columns, **new}, run.draws, run.layers, run.windows)
 
     return replace(
