@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from headscope.compare.match import match_heads
     from headscope.errors import HeadscopeError
     from headscope.findings.stability import StabilityResult
+    from headscope.intervene.prune import prune
+    from headscope.intervene.pruning import Pruning
     from headscope.look.look import look
     from headscope.look.view import View
     from headscope.merge import merge
@@ -34,6 +36,7 @@ __version__ = version("headscope")
 _HOMES = {
     "Comparison": "headscope.compare",
     "HeadscopeError": "headscope.errors",
+    "Pruning": "headscope.intervene.pruning",
     "Run": "headscope.run",
     "Segmenter": "headscope.segment.segmenter",
     "StabilityResult": "headscope.findings.stability",
@@ -45,11 +48,13 @@ _HOMES = {
     "match_heads": "headscope.compare.match",
     "merge": "headscope.merge",
     "open_run": "headscope.run",
+    "prune": "headscope.intervene.prune",
 }
 
 __all__ = [
     "Comparison",
     "HeadscopeError",
+    "Pruning",
     "Run",
     "Segmenter",
     "StabilityResult",
@@ -62,6 +67,7 @@ __all__ = [
     "match_heads",
     "merge",
     "open_run",
+    "prune",
 ]
 
 

@@ -35,6 +35,9 @@ def _corpus_help() -> str:
     )
 
 
+CORPUS_HELP = HelpWhenBuilt(_corpus_help)
+
+
 @dataclass(frozen=True)
 class CorpusOptions(OptionGroup, panel="Corpus"):
     """What is read, and how it is cut into windows."""
@@ -42,7 +45,7 @@ class CorpusOptions(OptionGroup, panel="Corpus"):
     corpus: Annotated[
         list[str] | None,
         typer.Option("--corpus", "-c", metavar="FILE|DIR|-"),
-        HelpWhenBuilt(_corpus_help),
+        CORPUS_HELP,
     ] = None
     texts: Annotated[
         int | None,

@@ -6,10 +6,10 @@ wrote, as far as they know it (least squares). All three leave a model of the sa
 loads wherever the model did.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -111,8 +111,7 @@ def _edit(
     edited = weight.masked_fill(gone[:, None, None], 0)
     bias: Tensor | None = None
     if replacement == "mean":
-        mean = torch.from_numpy(sums.mean)
-        bias = torch.einsum("hd,hdm->m", mean[gone], weight[gone])
+        bias = torch.einsum("hd,hdm->m", torch.from_numpy(sums.mean)[gone], weight[gone])
     elif replacement == "least-squares":
         width = gone.repeat_interleave(d_head).numpy()
         mean = sums.mean.ravel()
@@ -152,28 +151,27 @@ def edited(model: LoadedModel, edits: Collection[ProjectionEdit]) -> Iterator[No
         model: Changed in place.
         edits: At most one for each layer.
     """
-    before: list[tuple[nn.Module, Tensor, nn.Parameter | None]] = []
+    before: list[tuple[Any, Tensor, nn.Parameter | None]] = []
     try:
         for edit in edits:
             module = projection_of(model, edit.writes)
-            parameter = module.weight
-            assert isinstance(parameter, nn.Parameter)
-            bias = module.bias
-            before.append((module, parameter.data, bias))  # type: ignore[arg-type]
+            before.append((module, module.weight.data, module.bias))
             matrix = edit.weight.reshape(-1, edit.weight.shape[-1])
-            parameter.data = (matrix.T if edit.writes.by_columns else matrix).contiguous()
+            module.weight.data = (matrix.T if edit.writes.by_columns else matrix).contiguous()
             if edit.bias is not None:
-                own = 0 if bias is None else bias.data
+                own = 0 if module.bias is None else module.bias.data
                 module.bias = nn.Parameter(own + edit.bias, requires_grad=False)
         yield
     finally:
         for module, data, bias in before:
-            module.weight.data = data  # type: ignore[union-attr]
-            module.bias = bias  # type: ignore[assignment]
+            module.weight.data = data
+            module.bias = bias
 
 
-def projection_of(model: LoadedModel, writes: HeadWrites) -> nn.Module:
+def projection_of(model: LoadedModel, writes: HeadWrites) -> Any:
     """The module that holds the output projection of a layer, as `weight` and `bias`.
+
+    It is a linear map of torch, or one like it (Conv1D of transformers).
 
     Args:
         model: Whose it is.
@@ -188,14 +186,3 @@ def projection_of(model: LoadedModel, writes: HeadWrites) -> nn.Module:
             "switch heads off while the model runs instead (model.gates)"
         )
     return module
-
-
-def removed_by_layer(
-    edits: Collection[ProjectionEdit],
-) -> Mapping[tuple[str, int], tuple[int, ...]]:
-    """The heads that edits remove, by stack and layer, all from 1.
-
-    Args:
-        edits: Of a model.
-    """
-    return {(edit.writes.site.stack, edit.writes.site.layer): edit.removed for edit in edits}

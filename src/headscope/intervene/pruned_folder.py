@@ -124,13 +124,14 @@ def _difference(model: LoadedModel, edits: Collection[ProjectionEdit], smaller: 
     """
     options = {
         "dtype": str(model.dtype).removeprefix("torch."),
+        "device": str(model.device),
         "head": output_head_of(model.model) is not None,
     }
     probe = probe_of(model.model).padded
     try:
         other = load_model(smaller, **options)  # type: ignore[arg-type]
         with torch.inference_mode():
-            found = other.model.to(model.device)(**probe, **other.call_options)[0]
+            found = other.model(**probe, **other.call_options)[0]
     except (HeadscopeError, RuntimeError, ValueError) as error:
         return f"attention of this family needs all heads of a layer ({in_one_line(error)[:200]})"
     with torch.inference_mode(), edited(model, edits):
