@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headscope.cli.option_groups import OptionGroup
-from headscope.cli.options import PrintOptions, SegmentBy, SegmenterOptions
-from headscope.errors import CorpusError, shortened
+from headscope.cli.options import PrintOptions, SegmenterOptions
+from headscope.errors import CorpusError, SettingsError, shortened
 
 if TYPE_CHECKING:
+    from headscope.segment.chunks.limits import Chunk
     from headscope.system.progress import Progress
     from headscope.text.readers.source_file import SourceFile
 
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
 class SegmentOptions(OptionGroup, panel="Segments"):
     """Where a text is cut: the keywords of `Segmenter` beside the model and its weights."""
 
-    by: SegmentBy = "sentence"
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="What a segment is: sentence (the default) or topic. With --max-tokens, where "
+            "chunks are cut first: at topics (the default) or at sentences."
+        ),
+    ] = None
     mode: Annotated[
         str, typer.Option(help="How the text is written: auto, punctuated or unpunctuated.")
     ] = "auto"
@@ -49,6 +56,33 @@ class SegmentOptions(OptionGroup, panel="Segments"):
     ] = True
 
 
+@dataclass(frozen=True)
+class ChunkOptions(OptionGroup, panel="Chunks"):
+    """Chunks of whole sentences, for retrieval."""
+
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Cut into chunks of at most this many tokens.")
+    ] = None
+    min_tokens: Annotated[
+        int | None, typer.Option(help="Minimum number of tokens in a chunk (default: none).")
+    ] = None
+    overlap: Annotated[
+        int | None,
+        typer.Option(help="Maximum number of tokens repeated from the chunk before (default: 0)."),
+    ] = None
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A tokenizer.json, or its folder, that counts the tokens (default: the model's).",
+        ),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """The options that were given."""
+        return {name: value for name, value in self.keywords().items() if value is not None}
+
+
 def segment_command(
     file: Annotated[
         str,
@@ -57,36 +91,41 @@ def segment_command(
         ),
     ],
     segments: SegmentOptions,
+    chunks: ChunkOptions,
     model: SegmenterOptions,
     output: PrintOptions,
 ) -> None:
-    """Cut a text into sentences or topics, with or without punctuation; one segment per line.
+    """Cut a text into sentences, topics or chunks, with or without punctuation; one per line.
 
     Line breaks inside a segment are printed as spaces. With --json each line is an object: the
-    segment as it stands in the text, and its place in characters.
+    segment as it stands in the text, and its place in characters; for chunks also their tokens.
     """
     from headscope.models.load import load_model
     from headscope.segment import Segmenter
     from headscope.system.progress import Progress, ProgressBars
 
+    if chunks.given() and chunks.max_tokens is None:
+        option = "--" + next(iter(chunks.given())).replace("_", "-")
+        raise SettingsError(f"{option} is for chunks; give --max-tokens as well")
     source = _source(file)
     loaded = load_model(
         model.model, allow_pickle=model.allow_pickle, trust_remote_code=model.trust_remote_code
     )
-    segmenter = Segmenter(loaded, weights=model.weights, **segments.keywords())
+    options = segments.keywords() | chunks.given()
+    segmenter = Segmenter(loaded, options.pop("by"), weights=model.weights, **options)
     with Progress() if output.quiet else ProgressBars() as progress:
         progress.stage("characters")
         pieces = _watched(source, progress)
         first = next(pieces, "")
         if not output.quiet:
-            chosen = segmenter.mode_of(first)
-            sys.stderr.write(f"mode: {chosen}{'' if segmenter.mode else ' (--mode sets it)'}\n")
-        found = (
-            iter(segmenter.split("".join([first, *pieces])))
-            if segments.n_segments is not None
-            else segmenter.stream(chain([first], pieces))
-        )
-        _print(found, output.as_json)
+            remark = " (--mode sets it)" if segments.mode == "auto" else ""
+            sys.stderr.write(f"mode: {segmenter.mode_of(first)}{remark}\n")
+        if chunks.max_tokens is not None:
+            _print_chunks(segmenter.stream_chunks(chain([first], pieces)), output.as_json)
+        elif segments.n_segments is not None:
+            _print(iter(segmenter.split("".join([first, *pieces]))), output.as_json)
+        else:
+            _print(segmenter.stream(chain([first], pieces)), output.as_json)
 
 
 def _source(file: str) -> "SourceFile":
@@ -124,3 +163,12 @@ def _print(segments: Iterator[str], as_json: bool) -> None:
         elif line := " ".join(segment.split()):
             typer.echo(line)
         start = end
+
+
+def _print_chunks(chunks: "Iterator[Chunk]", as_json: bool) -> None:
+    for chunk in chunks:
+        if as_json:
+            facts = {"start": chunk.start, "end": chunk.end, "tokens": chunk.tokens}
+            typer.echo(json.dumps(facts | {"text": chunk.text}, ensure_ascii=False))
+        elif line := " ".join(chunk.text.split()):
+            typer.echo(line)

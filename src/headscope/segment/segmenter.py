@@ -1,77 +1,56 @@
 """The segmenter: cuts texts into sentences or topics, by what attention heads write."""
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, get_args, overload
+from typing import Unpack, overload
 
 import pandas as pd
 
 from headscope.errors import SettingsError
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
+from headscope.segment.chunks.limits import Chunk
+from headscope.segment.cutter import Cutter, Span
+from headscope.segment.options import CutOptions, SegmentOptions, SegmentSettings
 from headscope.segment.reading.window_batches import text_tokenizer
-from headscope.segment.sentences.boundary_scores import BoundaryScores, score_texts
-from headscope.segment.sentences.decode import CutRules, decode
+from headscope.segment.sentences.boundary_scores import BoundaryScores
 from headscope.segment.sentences.explain import explain_boundaries
-from headscope.segment.sentences.mode import MODES, Mode, checked_mode, choose_mode
+from headscope.segment.sentences.mode import MODES, Mode
 from headscope.segment.sentences.weights import SegmenterWeights, find_weights
-from headscope.segment.stream import stream_segments
-from headscope.segment.topics.find_topics import TopicSettings, sentence_topics
+from headscope.segment.stream import stream_chunks, stream_segments
 from headscope.segment.training.fit_boundary_net import TrainingSettings
 from headscope.segment.training.fit_weights import fit_weights
 from headscope.text.document import Document
-from headscope.text.sentences import split_sentences
-
-By = Literal["sentence", "topic"]
-Span = tuple[int, int]
 
 
 class Segmenter:
-    """Cuts texts into sentences or topics; joined, the segments are the text again.
+    """Cuts texts into sentences, topics or chunks; joined, the segments are the text again.
 
     Weights for the demo model come with headscope; for any other model, `Segmenter.fit` learns them
     from plain texts. Topics of punctuated texts need no weights.
 
     Args:
         model: `demo`, a folder, a hub id, or what `hs.load_model` returned.
-        by: `sentence` or `topic`.
-        mode: `auto`, `punctuated` or `unpunctuated`.
-        threshold: The probability from which a boundary is worth a cut (default: the best one,
-            which is stored with the weights).
-        min_length: Shortest sentence, in characters.
-        max_length: Longest sentence, in characters.
-        n_segments: Number of segments (default: found).
-        blank_lines: Whether a blank line always ends a sentence.
+        by: `sentence` or `topic` (default: sentences; chunks are cut at topics first).
         weights: Weights, or a folder written by `save` (default: those that come with headscope).
+        options: The fields of `SegmentSettings`: `mode`, `threshold`, `min_length`, `max_length`,
+            `n_segments`, `blank_lines`; for chunks `max_tokens`, `min_tokens`, `overlap`,
+            `tokenizer`. Every method that cuts texts takes them as well, for that call.
     """
 
     def __init__(
         self,
         model: str | Path | LoadedModel = "demo",
-        by: str = "sentence",
+        by: str | None = None,
         *,
-        mode: str = "auto",
-        threshold: float | None = None,
-        min_length: int | None = None,
-        max_length: int | None = None,
-        n_segments: int | None = None,
-        blank_lines: bool = True,
         weights: str | Path | SegmenterWeights | None = None,
+        **options: Unpack[CutOptions],
     ) -> None:
-        if by not in get_args(By):
-            raise SettingsError(f"by: {by!r} is not one of {', '.join(get_args(By))}")
-        if threshold is not None and not 0 < threshold < 1:
-            raise SettingsError(f"threshold: {threshold:g} is not between 0 and 1")
-        self.by = by
-        self.mode = checked_mode(mode)
-        self.threshold = threshold
-        self.rules = CutRules(min_length, max_length, n_segments)
-        self.blank_lines = blank_lines
+        self.settings = SegmentSettings(by).changed("Segmenter", options)
         self.model = model if isinstance(model, LoadedModel) else load_model(model)
         text_tokenizer(self.model)
         self._weights: SegmenterWeights | None = None
-        if by == "sentence" or weights is not None:
+        if by != "topic" or weights is not None:
             self._weights = find_weights(self.model, weights)
 
     @property
@@ -135,55 +114,86 @@ class Segmenter:
         self.weights.save(folder)
 
     @overload
-    def split(self, text: str) -> list[str]: ...  # type: ignore[overload-overlap]
+    def split(self, text: str, **options: Unpack[SegmentOptions]) -> list[str]: ...  # type: ignore[overload-overlap]
     @overload
-    def split(self, text: Sequence[str]) -> list[list[str]]: ...
-    def split(self, text: str | Sequence[str]) -> list[str] | list[list[str]]:
+    def split(self, text: Sequence[str], **options: Unpack[SegmentOptions]) -> list[list[str]]: ...
+    def split(
+        self, text: str | Sequence[str], **options: Unpack[SegmentOptions]
+    ) -> list[str] | list[list[str]]:
         """The segments of a text, each with the white space after it.
 
         Args:
             text: A text, or several: then the result is a list for each.
+            options: Those of the segmenter, for this call.
         """
         if isinstance(text, str):
-            return [text[start:end] for start, end in self.spans(text)]
+            return [text[start:end] for start, end in self.spans(text, **options)]
         return [
             [one[start:end] for start, end in spans]
-            for one, spans in zip(text, self.spans(text), strict=True)
+            for one, spans in zip(text, self.spans(text, **options), strict=True)
         ]
 
     @overload
-    def spans(self, text: str) -> list[Span]: ...  # type: ignore[overload-overlap]
+    def spans(self, text: str, **options: Unpack[SegmentOptions]) -> list[Span]: ...  # type: ignore[overload-overlap]
     @overload
-    def spans(self, text: Sequence[str]) -> list[list[Span]]: ...
-    def spans(self, text: str | Sequence[str]) -> list[Span] | list[list[Span]]:
+    def spans(self, text: Sequence[str], **options: Unpack[SegmentOptions]) -> list[list[Span]]: ...
+    def spans(
+        self, text: str | Sequence[str], **options: Unpack[SegmentOptions]
+    ) -> list[Span] | list[list[Span]]:
         """The segments as character spans [start, end), which cover the text without a gap.
 
         Args:
             text: A text, or several: then the result is a list for each.
+            options: Those of the segmenter, for this call.
         """
-        if isinstance(text, str):
-            return self.spans([text])[0]
-        if self.by == "topic":
-            return [self._topic_spans(one) for one in text]
-        return [
-            self._sentence_spans(one, scores)
-            for one, scores in zip(text, self.boundary_scores(text), strict=True)
-        ]
+        cutter = self._cutter("spans", options)
+        return cutter.spans([text])[0] if isinstance(text, str) else cutter.spans(text)
 
     @overload
-    def boundary_scores(self, text: str) -> BoundaryScores: ...  # type: ignore[overload-overlap]
+    def chunk(self, text: str, **options: Unpack[SegmentOptions]) -> list[Chunk]: ...  # type: ignore[overload-overlap]
     @overload
-    def boundary_scores(self, text: Sequence[str]) -> list[BoundaryScores]: ...
-    def boundary_scores(self, text: str | Sequence[str]) -> BoundaryScores | list[BoundaryScores]:
+    def chunk(
+        self, text: Sequence[str], **options: Unpack[SegmentOptions]
+    ) -> list[list[Chunk]]: ...
+    def chunk(
+        self, text: str | Sequence[str], **options: Unpack[SegmentOptions]
+    ) -> list[Chunk] | list[list[Chunk]]:
+        """Chunks of whole sentences that keep limits on tokens, cut at the best places.
+
+        Every topic begins a chunk (unless `by="sentence"`, which does not look for topics), as far
+        as `min_tokens` allows; then chunks are as full as each other. A sentence is cut only if it
+        has more than `max_tokens`, or if `min_tokens` cannot be kept otherwise: between words, at
+        commas if possible, and in the end inside words. No chunk has more tokens than `max_tokens`,
+        counted by itself, without special tokens: leave room for those. Without `overlap`, the
+        chunks joined are the text.
+
+        Args:
+            text: A text, or several: then the result is a list for each.
+            options: Those of the segmenter, for this call.
+
+        Raises:
+            SettingsError: The limits cannot be kept.
+        """
+        cutter = self._chunker("chunk", options)
+        return cutter.chunks([text])[0] if isinstance(text, str) else cutter.chunks(text)
+
+    @overload
+    def boundary_scores(self, text: str, **options: Unpack[SegmentOptions]) -> BoundaryScores: ...  # type: ignore[overload-overlap]
+    @overload
+    def boundary_scores(
+        self, text: Sequence[str], **options: Unpack[SegmentOptions]
+    ) -> list[BoundaryScores]: ...
+    def boundary_scores(
+        self, text: str | Sequence[str], **options: Unpack[SegmentOptions]
+    ) -> BoundaryScores | list[BoundaryScores]:
         """The probability that a sentence begins, at each place where one can.
 
         Args:
             text: A text, or several: then the result is a list.
+            options: Those of the segmenter, for this call.
         """
-        if isinstance(text, str):
-            return self.boundary_scores([text])[0]
-        modes = [self.mode_of(one) for one in text]
-        return score_texts(self.model, self.weights, text, modes, blank_lines=self.blank_lines)
+        cutter = self._cutter("boundary_scores", options)
+        return cutter.scores([text])[0] if isinstance(text, str) else cutter.scores(text)
 
     def mode_of(self, text: str) -> Mode:
         """The mode in which a text is read: the one asked for, or what its punctuation suggests.
@@ -191,12 +201,9 @@ class Segmenter:
         Args:
             text: The text.
         """
-        mode = self.mode or choose_mode(text)
-        if self.by == "topic" and mode == "punctuated":
-            return mode  # its sentences are found by rules
-        return mode if mode in self.weights.modes else next(iter(self.weights.modes))
+        return self._cutter("mode_of", {}).mode_of(text)
 
-    def stream(self, pieces: Iterable[str]) -> Iterator[str]:
+    def stream(self, pieces: Iterable[str], **options: Unpack[SegmentOptions]) -> Iterator[str]:
         """The segments of a long text that arrives in pieces, as soon as they are certain.
 
         Memory does not grow with the text. Joined, the segments are the text again. Topics are
@@ -204,8 +211,23 @@ class Segmenter:
 
         Args:
             pieces: The text, in pieces of any size, such as the lines of a file.
+            options: Those of the segmenter, for this call.
         """
-        return stream_segments(self._next_spans, pieces, by_topic=self.by == "topic")
+        cutter = self._cutter("stream", options)
+        return stream_segments(cutter.next_spans, pieces, by_topic=cutter.settings.by == "topic")
+
+    def stream_chunks(
+        self, pieces: Iterable[str], **options: Unpack[SegmentOptions]
+    ) -> Iterator[Chunk]:
+        """The chunks of a long text that arrives in pieces, as soon as they are certain.
+
+        Memory does not grow with the text; the chunks are the best ones within blocks of it.
+
+        Args:
+            pieces: The text, in pieces of any size, such as the lines of a file.
+            options: Those of the segmenter, for this call.
+        """
+        return stream_chunks(self._chunker("stream_chunks", options).next_chunks, pieces)
 
     def topics(self, sentences: Sequence[str], n_segments: int | None = None) -> list[int]:
         """The indices of the sentences at which a new topic begins, without the first.
@@ -215,8 +237,8 @@ class Segmenter:
             n_segments: Number of topics. By default it is found: cuts are made only where they
                 gain more than in the same sentences in random order.
         """
-        settings = TopicSettings(n_segments or self.rules.n_segments)
-        return sentence_topics(self.model, sentences, settings)
+        chosen = self.settings.n_segments if n_segments is None else n_segments
+        return self._cutter("topics", {"n_segments": chosen}).topics(sentences)
 
     def explain(self, text: str) -> pd.DataFrame:
         """How much each head and signal contributes to the sentence boundaries of a text.
@@ -229,40 +251,19 @@ class Segmenter:
         Args:
             text: The text.
         """
-        scores = self.boundary_scores(text)
-        starts = self._sentence_starts(text, scores)
+        cutter = self._cutter("explain", {})
+        scores = cutter.scores([text])[0]
+        starts = cutter.sentence_starts(text, scores)
         learned = self.weights.modes[scores.mode]
         return explain_boundaries(self.model, self.weights.sites(self.model), learned, text, starts)
 
-    def _next_spans(self, before: str, text: str) -> list[Span]:
-        """The spans of a text; the text before it is read for context only."""
-        if self.by == "topic":
-            return self._topic_spans(text, before)
-        return self._sentence_spans(text, self.boundary_scores(before + text).after(len(before)))
+    def _cutter(self, function: str, options: SegmentOptions) -> Cutter:
+        return Cutter(self.model, lambda: self.weights, self.settings.changed(function, options))
 
-    def _sentence_spans(self, text: str, scores: BoundaryScores) -> list[Span]:
-        edges = [0, *self._sentence_starts(text, scores), len(text)]
-        return list(itertools.pairwise(edges)) if text else []
-
-    def _topic_spans(self, text: str, before: str = "") -> list[Span]:
-        if self.mode_of(text) == "punctuated":
-            # Rules are good enough here: a topic rarely begins at a doubtful sentence boundary.
-            spans = list(split_sentences(text))
-        else:
-            scores = self.boundary_scores(before + text).after(len(before))
-            spans = self._sentence_spans(text, scores)
-        topics = self.topics([text[start:end] for start, end in spans])
-        edges = [0, *(spans[index][0] for index in topics), len(text)]
-        return list(itertools.pairwise(edges)) if text else []
-
-    def _sentence_starts(self, text: str, scores: BoundaryScores) -> list[int]:
-        learned = self.weights.modes[scores.mode]
-        return decode(
-            scores.log_odds,
-            scores.characters,
-            len(text),
-            threshold=self.threshold or learned.threshold,
-            prior=learned.prior,
-            rules=self.rules if self.by == "sentence" else CutRules(),
-            hard=scores.hard,
-        )
+    def _chunker(self, function: str, options: SegmentOptions) -> Cutter:
+        cutter = self._cutter(function, options)
+        if cutter.settings.n_segments is not None:
+            raise SettingsError(
+                "n_segments: the number of chunks follows from max_tokens; leave n_segments out"
+            )
+        return cutter
