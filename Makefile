@@ -1,6 +1,7 @@
 # make demo    set up, analyse the demo corpus with the demo model, print the findings
 # make test    set up, run the tests
 # make test-oldest   the tests of all families with the oldest transformers that is allowed
+# make test-adapters   the adapters of the segmenter, with the libraries that they are for
 # make test-faults   kills, full disks, damaged files: all of them (up to an hour)
 # make fuzz    10,000 damaged corpora and runs
 # make attack  2,000 hostile models, runs, corpora, requests, environments and numbers (hours)
@@ -27,7 +28,7 @@ RATIO  := $(BIN)/python benchmarks/forward_ratio.py --markdown --models $(MODELS
 # Windows of uneven lengths: EWT dev, if it is beside the repository.
 PARAGRAPHS ?= ../shared/corpora/ewt-dev.conllu.gz
 
-.PHONY: demo test test-oldest test-faults fuzz attack check pages bench clean
+.PHONY: demo test test-oldest test-adapters test-faults fuzz attack check pages bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/headscope analyze
@@ -41,6 +42,16 @@ test-oldest: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade \
 	  --target .cache/transformers-$(OLDEST) transformers==$(OLDEST) $(shell grep ^numpy== constraints.txt)
 	PYTHONPATH=.cache/transformers-$(OLDEST) $(BIN)/python -m pytest tests/models/test_families.py
+
+# An environment of their own, on top of that of the tests: they pull in some eighty packages.
+ADAPTERS := .cache/adapters
+test-adapters: $(VENV)/.dev
+	$(BIN)/python -m venv $(ADAPTERS)
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+	  > $$($(ADAPTERS)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tests.pth
+	$(ADAPTERS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+	  -e '.[demo,langchain,llama-index,chonkie,haystack,spacy]'
+	$(ADAPTERS)/bin/python -m pytest tests/segment/adapters
 
 test-faults: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/faults tests/measuring/workers -m 'long or not long'

@@ -19,6 +19,7 @@ from typing import TypeVar
 import headscope as hs
 from headscope.segment.demo_weights import DEMO_WEIGHTS
 from headscope.segment.reading.read_heads import read_sites
+from headscope.segment.sentences.familiarity import Familiarity
 from headscope.segment.sentences.mode import MODES
 from headscope.segment.sentences.weights import SegmenterWeights, load_weights
 from headscope.segment.training.bare_text import bare_text
@@ -140,7 +141,10 @@ def main() -> None:
         settings = TrainingSettings(epochs=args.epochs)
         modes[mode] = fit_mode(model, sites, texts, chosen_by, mode, settings)
         print(mode, modes[mode].calibration, modes[mode].threshold, modes[mode].prior, flush=True)
-    SegmenterWeights(model.name, model.weights_hash, LAYERS, modes, TRAINED_ON).save(args.out)
+    familiarity = Familiarity.of(model, (document.text for document in web))
+    SegmenterWeights(model.name, model.weights_hash, LAYERS, modes, TRAINED_ON, familiarity).save(
+        args.out
+    )
 
 
 if __name__ == "__main__":

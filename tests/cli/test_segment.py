@@ -64,6 +64,35 @@ def test_a_number_of_segments_and_topics(command, text_file):
     assert command("segment", text_file, "--by", "topic").code == 0
 
 
+def test_chunks_keep_their_limit_and_say_their_tokens(command, text_file):
+    rows = command("segment", text_file, "--max-tokens", 8, "--json", "-q").out.splitlines()
+    chunks = [json.loads(row) for row in rows]
+    assert "".join(chunk["text"] for chunk in chunks) == TEXT
+    assert max(chunk["tokens"] for chunk in chunks) <= 8
+    assert len(command("segment", text_file, "--max-tokens", 99, "-q").out.splitlines()) == 1
+
+
+def test_an_unknown_language_is_warned_about(command, tmp_path):
+    german = "Niemand sagte uns etwas, und wir warteten wieder eine Stunde am Bahnsteig. " * 3
+    (tmp_path / "german.txt").write_text(german)
+    outcome = command("segment", tmp_path / "german.txt")
+    assert "warning: the weights do not know the language" in outcome.err
+    assert len(outcome.out.splitlines()) == 3
+    assert command("segment", tmp_path / "german.txt", "-q").err == ""
+
+
+def test_markdown_is_told_by_its_name_and_can_be_asked_for(command, tmp_path):
+    text = "- one. Two\n- three\n"
+    for name in ("list.md", "list.txt"):
+        (tmp_path / name).write_text(text)
+    assert command("segment", tmp_path / "list.md", "-q").out.splitlines() == [
+        "- one. Two",
+        "- three",
+    ]
+    asked = command("segment", tmp_path / "list.txt", "-q", "--format", "markdown").out
+    assert asked.splitlines() == ["- one. Two", "- three"]
+
+
 def test_an_empty_file_has_no_segments(command, tmp_path):
     (tmp_path / "empty.txt").write_text("")
     outcome = command("segment", tmp_path / "empty.txt")
@@ -79,6 +108,10 @@ def test_an_empty_file_has_no_segments(command, tmp_path):
         (["{file}", "--threshold", "2"], "threshold"),
         (["{file}", "--mode", "shouted"], "unpunctuated"),
         (["{file}", "--weights", "nowhere"], "segmenter.json"),
+        (["{file}", "--overlap", "9"], "--max-tokens"),
+        (["{file}", "--format", "html"], "auto, text, markdown"),
+        (["{file}", "--max-tokens", "0"], "max_tokens: 0"),
+        (["{file}", "--max-tokens", "9", "--tokenizer", "nowhere.json"], "nowhere.json"),
     ],
 )
 def test_mistakes_are_refused(command, text_file, arguments, named):

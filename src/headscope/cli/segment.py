@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from headscope.text.readers.source_file import SourceFile
 
 
+_MARKDOWN = (".md", ".markdown", ".mdx")
+
+
 @dataclass(frozen=True)
 class SegmentOptions(OptionGroup, panel="Segments"):
     """Where a text is cut: the keywords of `Segmenter` beside the model and its weights."""
@@ -54,6 +57,13 @@ class SegmentOptions(OptionGroup, panel="Segments"):
             "--blank-lines/--no-blank-lines", help="Whether a blank line ends a sentence."
         ),
     ] = True
+    format: Annotated[
+        str,
+        typer.Option(
+            help="markdown (code, tables and list items are not cut; the whole file is read at "
+            "once), text, or auto: by the name of the file, then by what it holds."
+        ),
+    ] = "auto"
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,7 @@ def segment_command(
     """
     from headscope.models.load import load_model
     from headscope.segment import Segmenter
+    from headscope.segment.sentences.familiarity import FAMILIAR
     from headscope.system.progress import Progress, ProgressBars
 
     if chunks.given() and chunks.max_tokens is None:
@@ -112,6 +123,8 @@ def segment_command(
         model.model, allow_pickle=model.allow_pickle, trust_remote_code=model.trust_remote_code
     )
     options = segments.keywords() | chunks.given()
+    if segments.format == "auto" and Path(file.removesuffix(".gz")).suffix in _MARKDOWN:
+        options["format"] = "markdown"
     segmenter = Segmenter(loaded, options.pop("by"), weights=model.weights, **options)
     with Progress() if output.quiet else ProgressBars() as progress:
         progress.stage("characters")
@@ -120,6 +133,12 @@ def segment_command(
         if not output.quiet:
             remark = " (--mode sets it)" if segments.mode == "auto" else ""
             sys.stderr.write(f"mode: {segmenter.mode_of(first)}{remark}\n")
+            if segments.by != "topic" and (confidence := segmenter.confidence(first)) < FAMILIAR:
+                sys.stderr.write(
+                    "warning: the weights do not know the language of this text (confidence "
+                    f"{confidence:.2f}); sentences are found by rules, at punctuation alone. "
+                    "Segmenter.fit learns another language\n"
+                )
         if chunks.max_tokens is not None:
             _print_chunks(segmenter.stream_chunks(chain([first], pieces)), output.as_json)
         elif segments.n_segments is not None:

@@ -12,8 +12,12 @@ What happens in `Segmenter.split(text)` (`segmenter.py`, where to start reading)
 5. By topic, `topics/find_topics.py` groups sentences, by the similarities of
    `topics/sentence_similarity.py` and the network of `topics/topic_net.py`.
 
+6. `Segmenter.chunk` packs sentences into chunks, by `chunks/pack.py`; `formats/` says what Markdown
+   means for all of this, `cutter.py` puts the steps together, `options.py` has the options.
+
 `training/` learns the weights; `demo_weights/` holds those of the demo model. `evaluation/` judges
 a segmenter by the metrics of `metrics.py`. `stream.py` segments texts that do not fit in memory.
+`adapters/` offers the segmenter to other libraries.
 Imports point one way: evaluation, segmenter, training, sentences and topics, reading.
 """
 

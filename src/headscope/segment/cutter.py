@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headscope.models.loaded import LoadedModel
 from headscope.segment.chunks.cut_places import DOUBT, PARAGRAPH, SENTENCE, TOPIC, CutPlaces
@@ -10,6 +10,8 @@ from headscope.segment.chunks.limits import Chunk
 from headscope.segment.chunks.overlap import with_overlap
 from headscope.segment.chunks.pack import pack
 from headscope.segment.chunks.token_counter import TokenCounter, token_counter
+from headscope.segment.formats.markdown import looks_like_markdown
+from headscope.segment.formats.sentences import Sentences, markdown_sentences
 from headscope.segment.options import SegmentSettings
 from headscope.segment.reading.window_batches import text_tokenizer
 from headscope.segment.sentences.boundary_scores import BoundaryScores, score_texts
@@ -59,30 +61,74 @@ class Cutter:
         Args:
             texts: The texts.
         """
+        found = self.sentences(texts)
         if self.settings.by == "topic":
-            return [self.topic_spans(text) for text in texts]
-        scores = self.scores(texts)
-        return [self.sentence_spans(*pair) for pair in zip(texts, scores, strict=True)]
+            starts = [self.topic_starts(*pair) for pair in zip(texts, found, strict=True)]
+        else:
+            starts = [sentences.starts for sentences in found]
+        return [_spans(text, its) for text, its in zip(texts, starts, strict=True)]
 
     def next_spans(self, before: str, text: str) -> list[Span]:
-        """The spans of a text; the text before it is read for context only.
+        """The spans of a plain text; the text before it is read for context only.
 
         Args:
             before: What precedes the text.
             text: The text.
         """
-        if self.settings.by == "topic":
-            return self.topic_spans(text, before)
-        return self.sentence_spans(text, self.scores([before + text])[0].after(len(before)))
+        sentences = self.sentences([text], before)[0]
+        topic = self.settings.by == "topic"
+        return _spans(text, self.topic_starts(text, sentences) if topic else sentences.starts)
 
-    def sentence_spans(self, text: str, scores: BoundaryScores) -> list[Span]:
-        """The sentences of a text.
+    def is_markdown(self, text: str) -> bool:
+        """Whether a text is read as Markdown.
 
         Args:
             text: The text.
-            scores: Its boundary scores.
         """
-        return _spans(text, self.sentence_starts(text, scores))
+        chosen = self.settings.format
+        return chosen == "markdown" or (chosen == "auto" and looks_like_markdown(text))
+
+    def sentences(self, texts: Sequence[str], before: str = "") -> list[Sentences]:
+        """The sentences of each text.
+
+        Args:
+            texts: The texts.
+            before: What precedes the only text, for context; it is then read as plain text.
+        """
+        marked = [not before and self.is_markdown(text) for text in texts]
+        plain = [text for text, is_marked in zip(texts, marked, strict=True) if not is_marked]
+        found = iter(self._plain_sentences(plain, before))
+        return [
+            markdown_sentences(text, lambda prose: self._plain_sentences([prose])[0])
+            if is_marked
+            else next(found)
+            for text, is_marked in zip(texts, marked, strict=True)
+        ]
+
+    def _plain_sentences(self, texts: Sequence[str], before: str = "") -> list[Sentences]:
+        found: dict[int, Sentences] = {}
+        for number, text in enumerate(texts):
+            if self.settings.by == "topic" and self.mode_of(text) == "punctuated":
+                # Rules are good enough: a topic rarely begins at a doubtful sentence boundary.
+                starts = [start for start, _ in list(split_sentences(text))[1:]]
+                found[number] = Sentences(starts, [SENTENCE] * len(starts))
+        scored = [number for number in range(len(texts)) if number not in found]
+        scores = self.scores([before + texts[number] for number in scored])
+        for number, its in zip(scored, scores, strict=True):
+            found[number] = self._scored(texts[number], its.after(len(before)))
+        return [found[number] for number in range(len(texts))]
+
+    def _scored(self, text: str, scores: BoundaryScores) -> Sentences:
+        """The sentences of a text with boundary scores; blank lines are better places for chunks,
+        doubtful boundaries worse ones."""
+        starts = self.sentence_starts(text, scores)
+        chance = dict(zip(scores.characters.tolist(), scores.probabilities.tolist(), strict=True))
+        certain = set(scores.characters[scores.hard].tolist())
+        gains = [
+            PARAGRAPH if start in certain else SENTENCE - DOUBT * (1 - chance.get(start, 0.0))
+            for start in starts
+        ]
+        return Sentences(starts, gains)
 
     def sentence_starts(self, text: str, scores: BoundaryScores) -> list[int]:
         """The characters at which sentences begin, without the first.
@@ -93,30 +139,36 @@ class Cutter:
         """
         settings = self.settings
         learned = self.weights().modes[scores.mode]
+        prior = learned.prior
+        if scores.by_rules:  # lengths were learned in another language, too
+            prior = replace(prior, weight=0.0)
         return decode(
             scores.log_odds,
             scores.characters,
             len(text),
             threshold=settings.threshold or learned.threshold,
-            prior=learned.prior,
+            prior=prior,
             rules=CutRules() if settings.by == "topic" else settings.rules,
             hard=scores.hard,
         )
 
-    def topic_spans(self, text: str, before: str = "") -> list[Span]:
-        """The topics of a text.
+    def topic_starts(self, text: str, sentences: Sentences, begin: int = 0) -> list[int]:
+        """The characters at which topics begin, without the first; headings begin one, too.
 
         Args:
             text: The text.
-            before: What precedes it, for context only.
+            sentences: Its sentences.
+            begin: Topics are looked for from this character on.
         """
-        if self.mode_of(text) == "punctuated":
-            # Rules are good enough here: a topic rarely begins at a doubtful sentence boundary.
-            spans = list(split_sentences(text))
-        else:
-            spans = self.sentence_spans(text, self.scores([before + text])[0].after(len(before)))
-        topics = self.topics([text[start:end] for start, end in spans])
-        return _spans(text, [spans[index][0] for index in topics])
+        headings = [heading for heading in sentences.headings if heading > begin]
+        found = list(headings)
+        for start, end in _pairs([begin, *headings], len(text)):
+            edges = [start, *(place for place in sentences.starts if start < place < end)]
+            spans = _pairs(edges, end)
+            topics = self.topics([text[one:other] for one, other in spans])
+            # A heading is not parted from what it is the heading of.
+            found += [edges[index] for index in topics if index > 1 or start not in headings]
+        return sorted(found)
 
     def topics(self, sentences: Sequence[str]) -> list[int]:
         """The indices of the sentences at which a new topic begins, without the first.
@@ -133,30 +185,6 @@ class Cutter:
         own = text_tokenizer(self.model)
         return lambda text: len(own.encode(text).token_ids)
 
-    def cut_places(self, text: str, scores: BoundaryScores, begin: int = 0) -> CutPlaces:
-        """Where chunks of a text may begin: its sentences, and what a cut before each is worth.
-
-        Args:
-            text: The text.
-            scores: Its boundary scores.
-            begin: Topics are looked for from this character on.
-        """
-        starts = self.sentence_starts(text, scores)
-        chance = dict(zip(scores.characters.tolist(), scores.probabilities.tolist(), strict=True))
-        certain = set(scores.characters[scores.hard].tolist())
-        gains = {
-            start: PARAGRAPH
-            if start in certain
-            else SENTENCE - DOUBT * (1 - chance.get(start, 0.0))
-            for start in starts
-        }
-        if self.settings.by != "sentence":
-            later = [begin, *(start for start in starts if start > begin)]
-            sentences = [text[start:end] for start, end in _pairs(later, len(text))]
-            for index in self.topics(sentences):
-                gains[later[index]] = TOPIC
-        return CutPlaces.of(list(gains), list(gains.values()))
-
     def chunks(self, texts: Sequence[str]) -> list[list[Chunk]]:
         """The chunks of each text.
 
@@ -165,8 +193,8 @@ class Cutter:
         """
         count = self.counter()
         return [
-            self._packed(text, scores, count, 0)
-            for text, scores in zip(texts, self.scores(texts), strict=True)
+            self._packed(text, sentences, count, 0)
+            for text, sentences in zip(texts, self.sentences(texts), strict=True)
         ]
 
     def next_chunks(self, text: str, begin: int) -> list[Chunk]:
@@ -176,13 +204,16 @@ class Cutter:
             text: The text.
             begin: Where the rest begins; what precedes it is context and overlap.
         """
-        return self._packed(text, self.scores([text])[0], self.counter(), begin)
+        return self._packed(text, self.sentences([text])[0], self.counter(), begin)
 
     def _packed(
-        self, text: str, scores: BoundaryScores, count: TokenCounter, begin: int
+        self, text: str, sentences: Sentences, count: TokenCounter, begin: int
     ) -> list[Chunk]:
+        gains = dict(zip(sentences.starts, sentences.gains, strict=True))
+        if self.settings.by != "sentence":
+            gains |= dict.fromkeys(self.topic_starts(text, sentences, begin), TOPIC)
+        places = CutPlaces.of(list(gains), list(gains.values()))
         limits = self.settings.limits
-        places = self.cut_places(text, scores, begin)
         spans = pack(text, places, limits, count, begin)
         return with_overlap(text, spans, places, limits, count)
 

@@ -12,6 +12,7 @@ from headscope.segment.sentences.mode import checked_mode
 from headscope.settings import refuse_unknown_options
 
 By = Literal["sentence", "topic"]
+Format = Literal["auto", "text", "markdown"]
 
 
 class CutOptions(TypedDict, total=False):
@@ -23,6 +24,7 @@ class CutOptions(TypedDict, total=False):
     max_length: int | None
     n_segments: int | None
     blank_lines: bool
+    format: str
     max_tokens: int
     min_tokens: int
     overlap: int
@@ -54,6 +56,9 @@ class SegmentSettings:
     """Number of segments; None: found."""
     blank_lines: bool = True
     """Whether a blank line always ends a sentence."""
+    format: str = "auto"
+    """`text`, `markdown`, or `auto`: Markdown if it looks like it, see `looks_like_markdown`. In
+    Markdown, headings begin segments, and code, tables, quotes and list items are never cut."""
     max_tokens: int = 256
     """Chunks: most tokens of a chunk."""
     min_tokens: int = 0
@@ -66,6 +71,10 @@ class SegmentSettings:
     def __post_init__(self) -> None:
         if self.by is not None and self.by not in get_args(By):
             raise SettingsError(f"by: {self.by!r} is not one of {', '.join(get_args(By))}")
+        if self.format not in get_args(Format):
+            raise SettingsError(
+                f"format: {self.format!r} is not one of {', '.join(get_args(Format))}"
+            )
         checked_mode(self.mode)
         if self.threshold is not None and not 0 < self.threshold < 1:
             raise SettingsError(f"threshold: {self.threshold:g} is not between 0 and 1")

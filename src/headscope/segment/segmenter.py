@@ -10,6 +10,7 @@ from headscope.errors import SettingsError
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
 from headscope.segment.chunks.limits import Chunk
+from headscope.segment.chunks.token_counter import TokenCounter
 from headscope.segment.cutter import Cutter, Span
 from headscope.segment.options import CutOptions, SegmentOptions, SegmentSettings
 from headscope.segment.reading.window_batches import text_tokenizer
@@ -17,7 +18,7 @@ from headscope.segment.sentences.boundary_scores import BoundaryScores
 from headscope.segment.sentences.explain import explain_boundaries
 from headscope.segment.sentences.mode import MODES, Mode
 from headscope.segment.sentences.weights import SegmenterWeights, find_weights
-from headscope.segment.stream import stream_chunks, stream_segments
+from headscope.segment.stream import peek, stream_chunks, stream_segments
 from headscope.segment.training.fit_boundary_net import TrainingSettings
 from headscope.segment.training.fit_weights import fit_weights
 from headscope.text.document import Document
@@ -34,7 +35,7 @@ class Segmenter:
         by: `sentence` or `topic` (default: sentences; chunks are cut at topics first).
         weights: Weights, or a folder written by `save` (default: those that come with headscope).
         options: The fields of `SegmentSettings`: `mode`, `threshold`, `min_length`, `max_length`,
-            `n_segments`, `blank_lines`; for chunks `max_tokens`, `min_tokens`, `overlap`,
+            `n_segments`, `blank_lines`, `format`; for chunks `max_tokens`, `min_tokens`, `overlap`,
             `tokenizer`. Every method that cuts texts takes them as well, for that call.
     """
 
@@ -203,18 +204,34 @@ class Segmenter:
         """
         return self._cutter("mode_of", {}).mode_of(text)
 
+    def confidence(self, text: str) -> float:
+        """How far a text looks like what the weights were learned from, from 0 to 1.
+
+        By its commonest words. Below 0.5, sentences are found by rules: the weights do not know
+        the language. `Segmenter.fit` learns it.
+
+        Args:
+            text: The text.
+        """
+        return self.weights.confidence(self.model, text)
+
     def stream(self, pieces: Iterable[str], **options: Unpack[SegmentOptions]) -> Iterator[str]:
         """The segments of a long text that arrives in pieces, as soon as they are certain.
 
         Memory does not grow with the text. Joined, the segments are the text again. Topics are
-        found within blocks of the text.
+        found within blocks of the text. Markdown is read as a whole.
 
         Args:
             pieces: The text, in pieces of any size, such as the lines of a file.
             options: Those of the segmenter, for this call.
         """
         cutter = self._cutter("stream", options)
-        return stream_segments(cutter.next_spans, pieces, by_topic=cutter.settings.by == "topic")
+        first, pieces = peek(pieces)
+        if cutter.is_markdown(first):
+            text = "".join(pieces)
+            return (text[start:end] for start, end in cutter.spans([text])[0])
+        plain = self._cutter("stream", {**options, "format": "text"})
+        return stream_segments(plain.next_spans, pieces, by_topic=plain.settings.by == "topic")
 
     def stream_chunks(
         self, pieces: Iterable[str], **options: Unpack[SegmentOptions]
@@ -222,12 +239,26 @@ class Segmenter:
         """The chunks of a long text that arrives in pieces, as soon as they are certain.
 
         Memory does not grow with the text; the chunks are the best ones within blocks of it.
+        Markdown is read as a whole.
 
         Args:
             pieces: The text, in pieces of any size, such as the lines of a file.
             options: Those of the segmenter, for this call.
         """
-        return stream_chunks(self._chunker("stream_chunks", options).next_chunks, pieces)
+        chunker = self._chunker("stream_chunks", options)
+        first, pieces = peek(pieces)
+        if chunker.is_markdown(first):
+            return iter(chunker.chunks(["".join(pieces)])[0])
+        plain = self._chunker("stream_chunks", {**options, "format": "text"})
+        return stream_chunks(plain.next_chunks, pieces)
+
+    def token_counter(self, **options: Unpack[SegmentOptions]) -> TokenCounter:
+        """The function that counts the tokens of chunks: that of `tokenizer`, or of the model.
+
+        Args:
+            options: Those of the segmenter, for this call.
+        """
+        return self._cutter("token_counter", options).counter()
 
     def topics(self, sentences: Sequence[str], n_segments: int | None = None) -> list[int]:
         """The indices of the sentences at which a new topic begins, without the first.
@@ -253,7 +284,8 @@ class Segmenter:
         """
         cutter = self._cutter("explain", {})
         scores = cutter.scores([text])[0]
-        starts = cutter.sentence_starts(text, scores)
+        # What rules found in an unknown language is not explained by heads.
+        starts = [] if scores.by_rules else cutter.sentence_starts(text, scores)
         learned = self.weights.modes[scores.mode]
         return explain_boundaries(self.model, self.weights.sites(self.model), learned, text, starts)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 
 from headscope.segment.chunks.limits import Chunk
 
@@ -24,6 +25,21 @@ NextChunks = Callable[[str, int], list[Chunk]]
 
 _UNCERTAIN_CHUNKS = 2
 """The last chunks of a block may change when more text is known."""
+
+
+def peek(pieces: Iterable[str]) -> tuple[str, Iterator[str]]:
+    """The beginning of a text that arrives in pieces, and all its pieces.
+
+    Args:
+        pieces: The text.
+    """
+    rest = iter(pieces)
+    first = ""
+    for piece in rest:
+        first += piece
+        if len(first) >= BLOCK_CHARACTERS:
+            break
+    return first, chain([first], rest)
 
 
 def stream_segments(

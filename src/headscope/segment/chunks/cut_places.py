@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64, Int64
 
-TOPIC, PARAGRAPH, SENTENCE = 2.0, 0.1, 0.0
-LINE, CLAUSE, WORD, CHARACTER = -100.0, -90.0, -100.0, -10_000.0
-"""What a cut is worth. A chunk that is half empty costs 0.25, an empty one 1 (see `pack`): so a cut
-at a topic is always worth a chunk more, one between words never is."""
+TOPIC, HEADING, PARAGRAPH, SENTENCE = 2.0, 0.5, 0.1, 0.0
+UNDER_HEADING, LINE, CLAUSE, WORD, CHARACTER = -50.0, -80.0, -90.0, -100.0, -10_000.0
+"""What a cut is worth: at a topic, before a heading, before other blocks, at sentences; between a
+heading and its text, at a line end inside a sentence or code, after a comma, between words, inside
+a word. A chunk that is half empty costs 0.25, an empty one 1 (see `pack`): so a cut at a topic is
+always worth a chunk more, one between words never is."""
 
 DOUBT = 0.2
 """What a sentence boundary loses, times the probability that it is none."""
@@ -64,11 +66,14 @@ def word_places(text: str, start: int, end: int) -> CutPlaces:
         end: Where it ends.
     """
     characters = [found.start() for found in _WORD.finditer(text, start + 1, end)]
-    gains = [
-        CLAUSE if text[max(start, place - 32) : place].rstrip()[-1:] in _CLAUSE_MARKS else WORD
-        for place in characters
-    ]
-    return CutPlaces.of(characters, gains)
+    return CutPlaces.of(characters, [_word_gain(text[max(start, p - 32) : p]) for p in characters])
+
+
+def _word_gain(before: str) -> float:
+    visible = before.rstrip()
+    if "\n" in before[len(visible) :]:
+        return LINE
+    return CLAUSE if visible[-1:] in _CLAUSE_MARKS else WORD
 
 
 def even_places(text: str, start: int, end: int, parts: int) -> CutPlaces:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from headscope.segment.sentences.candidates import CLOSERS, FULL_WIDTH_ENDS, SPACED_ENDS
+from headscope.segment.sentences.candidates import SPACED_ENDS
+from headscope.text.sentences import CLOSERS, SENTENCE_MARKS
 
 
 def visible_places(text: str, characters: Sequence[int]) -> list[int]:
@@ -64,7 +65,7 @@ def word_boundaries(text: str, starts: Sequence[int]) -> np.ndarray:
 
 
 _SENTENCE_END = re.compile(
-    rf"(?<=[{SPACED_ENDS}])[{re.escape(CLOSERS)}]*\s+|(?<=[{FULL_WIDTH_ENDS}])"
+    rf"(?<=[{SPACED_ENDS}])[{re.escape(CLOSERS)}]*\s+|(?<=[{SENTENCE_MARKS}])"
 )
 
 

@@ -11,7 +11,9 @@ from headscope.models.loaded import LoadedModel
 from headscope.segment.reading.read_heads import read_heads
 from headscope.segment.reading.window_batches import text_tokenizer
 from headscope.segment.sentences.candidates import Candidates, find_candidates
+from headscope.segment.sentences.familiarity import FAMILIAR
 from headscope.segment.sentences.mode import Mode
+from headscope.segment.sentences.surface import rule_starts
 from headscope.segment.sentences.weights import SegmenterWeights
 
 _BATCH_CHARACTERS = 400_000
@@ -30,6 +32,11 @@ class BoundaryScores:
     """Calibrated on texts that the weights were not trained on."""
     hard: Bool[np.ndarray, " candidate"]
     """True after a blank line, where `blank_lines` makes a boundary certain."""
+    confidence: float = 1.0
+    """How far the text looks like what the weights were learned from, from 0 to 1; 1 as well for
+    weights that do not say what they were learned from."""
+    by_rules: bool = False
+    """True where the confidence is too low: the boundaries are those of `split_sentences`."""
 
     @property
     def log_odds(self) -> Float64[np.ndarray, " candidate"]:
@@ -50,6 +57,8 @@ class BoundaryScores:
             self.characters[later] - character,
             self.probabilities[later],
             self.hard[later],
+            self.confidence,
+            self.by_rules,
         )
 
 
@@ -61,7 +70,7 @@ def score_texts(
     *,
     blank_lines: bool,
 ) -> list[BoundaryScores]:
-    """The scores of each text.
+    """The scores of each text; by rules where the weights do not know its language.
 
     Args:
         model: The model that reads the texts.
@@ -71,8 +80,24 @@ def score_texts(
         blank_lines: Whether a blank line always ends a sentence.
     """
     scores: dict[int, BoundaryScores] = {}
+    confidence = [weights.confidence(model, text) for text in texts]
+    for number, text in enumerate(texts):
+        if confidence[number] < FAMILIAR:
+            candidates = find_candidates(text, text_tokenizer(model).encode(text))
+            scores[number] = BoundaryScores(
+                modes[number],
+                candidates.characters,
+                np.isin(candidates.characters, list(rule_starts(text))).astype(np.float64),
+                _after_blank_lines(text, candidates) & blank_lines,
+                confidence[number],
+                by_rules=True,
+            )
     for mode in sorted(set(modes)):
-        numbers = [number for number, its_mode in enumerate(modes) if its_mode == mode]
+        numbers = [
+            number
+            for number, its_mode in enumerate(modes)
+            if its_mode == mode and number not in scores
+        ]
         for group in _groups(texts, numbers):
             found = _score_group(model, weights, [texts[number] for number in group], mode)
             for number, (candidates, log_odds) in zip(group, found, strict=True):
@@ -81,6 +106,7 @@ def score_texts(
                     candidates.characters,
                     expit(log_odds),
                     _after_blank_lines(texts[number], candidates) & blank_lines,
+                    confidence[number],
                 )
     return [scores[number] for number in range(len(texts))]
 

@@ -7,21 +7,19 @@ import numpy as np
 from jaxtyping import Int64
 
 from headscope.text.encoding import Encoding
+from headscope.text.sentences import CLOSERS, SENTENCE_MARKS
 
 SPACED_ENDS = ".!?…"
 """Marks that end a sentence when a space follows."""
-FULL_WIDTH_ENDS = "。！？．｡"  # noqa: RUF001  full-width forms are meant
-"""Marks that end a sentence whatever follows: no space is written after them."""
-CLOSERS = "\"'”’)]»"  # noqa: RUF001
-"""What may stand between the mark and the space."""
-OPENERS = frozenset("\"'“‘([«")  # noqa: RUF001
+OPENERS = frozenset("\"'“‘([«「『（《【〈")  # noqa: RUF001
 """What may stand before the first letter of a sentence."""
 
 
-_ENDS = SPACED_ENDS + FULL_WIDTH_ENDS
+_ENDS = SPACED_ENDS + SENTENCE_MARKS
 _CLOSERS = re.escape(CLOSERS)
 _CANDIDATE = re.compile(
     rf"(?<=\s)\S|(?<=[{_ENDS}])[^\s{_ENDS}{_CLOSERS}]|(?<=[{_ENDS}][{_CLOSERS}])[^\s{_CLOSERS}]"
+    rf"|(?<=[{SENTENCE_MARKS}][{_CLOSERS}][{_CLOSERS}])[^\s{_CLOSERS}]"
 )
 
 

@@ -4,7 +4,8 @@ import re
 from typing import Literal, get_args
 
 from headscope.errors import SettingsError
-from headscope.segment.sentences.candidates import CLOSERS, FULL_WIDTH_ENDS, SPACED_ENDS
+from headscope.segment.sentences.candidates import SPACED_ENDS
+from headscope.text.sentences import CLOSERS, SENTENCE_MARKS
 
 Mode = Literal["punctuated", "unpunctuated"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -12,7 +13,7 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 _WORDS_PER_MARK = 60
 """Punctuated prose has at least one sentence end in this many words."""
 
-_END_MARK = re.compile(rf"[{SPACED_ENDS}][{re.escape(CLOSERS)}]*(?=\s|\Z)|[{FULL_WIDTH_ENDS}]")
+_END_MARK = re.compile(rf"[{SPACED_ENDS}][{re.escape(CLOSERS)}]*(?=\s|\Z)|[{SENTENCE_MARKS}]")
 _WORD = re.compile(r"\w+")
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float32
 
-from headscope.segment.sentences.candidates import CLOSERS, OPENERS
-from headscope.text.sentences import split_sentences
+from headscope.segment.sentences.candidates import OPENERS
+from headscope.text.sentences import CLOSERS, split_sentences
 
 _MARKS = {".": 0, "!": 1, "?": 2, "…": 3, ":": 4, ";": 5, ",": 6, "-": 7, "–": 7, "—": 7}  # noqa: RUF001
 _MARKS |= {"。": 0, "．": 0, "｡": 0, "！": 1, "？": 2}  # noqa: RUF001
@@ -63,15 +63,19 @@ def surface_features(
         text: The text.
         characters: The character that a sentence would begin with, for each candidate.
     """
-    rules = _rule_starts(text)
+    rules = rule_starts(text)
     rows = np.zeros((len(characters), len(FEATURES)), dtype=np.float32)
     for row, character in zip(rows, characters, strict=True):
         _describe(row, text, int(character), int(character) in rules)
     return rows
 
 
-def _rule_starts(text: str) -> set[int]:
-    """The characters at which a rule-based splitter begins a sentence."""
+def rule_starts(text: str) -> set[int]:
+    """The characters at which a rule-based splitter begins a sentence.
+
+    Args:
+        text: The text.
+    """
     starts = set()
     for start, _ in split_sentences(text):
         place = start

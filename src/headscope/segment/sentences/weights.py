@@ -23,6 +23,7 @@ from headscope.segment.demo_weights import DEMO_WEIGHTS
 from headscope.segment.reading.read_heads import read_sites
 from headscope.segment.sentences.boundary_net import BoundaryNet, NetShape
 from headscope.segment.sentences.decode import LengthPrior
+from headscope.segment.sentences.familiarity import Familiarity
 from headscope.segment.sentences.mode import MODES, Mode
 from headscope.segment.sentences.mode_weights import Calibration, ModeWeights
 
@@ -42,6 +43,17 @@ class SegmenterWeights:
     modes: Mapping[Mode, ModeWeights]
     trained_on: str
     """The texts that the weights were trained on, for people."""
+    familiarity: Familiarity | None = None
+    """Their common tokens: how a text in an unknown language is told."""
+
+    def confidence(self, model: LoadedModel, text: str) -> float:
+        """How far a text looks like what was learned from: 0 to 1, and 1 where that is unknown.
+
+        Args:
+            model: The model whose tokenizer is used.
+            text: The text.
+        """
+        return self.familiarity.confidence(model, text) if self.familiarity else 1.0
 
     def sites(self, model: LoadedModel) -> tuple[AttentionSite, ...]:
         """The attention sites of the model that are read.
@@ -80,6 +92,7 @@ class SegmenterWeights:
             "layers": list(self.layers),
             "trained_on": self.trained_on,
             "modes": {mode: _facts(weights) for mode, weights in self.modes.items()},
+            "familiarity": asdict(self.familiarity) if self.familiarity else None,
         }
         (path / "segmenter.json").write_text(json.dumps(facts, indent=2) + "\n")
 
@@ -122,6 +135,7 @@ def load_weights(folder: str | Path) -> SegmenterWeights:
                 if mode in facts["modes"]
             },
             trained_on=str(facts["trained_on"]),
+            familiarity=_familiarity(facts.get("familiarity")),
         )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ModelError(f"the segmenter in {path} is damaged ({error}); fit it again") from error
@@ -149,6 +163,13 @@ def find_weights(
     found = weights if isinstance(weights, SegmenterWeights) else load_weights(weights)
     found.sites(model)
     return found
+
+
+def _familiarity(facts: Mapping[str, Any] | None) -> Familiarity | None:
+    """None for weights that were saved before they said what they were learned from."""
+    if facts is None:
+        return None
+    return Familiarity(tuple(int(token) for token in facts["tokens"]), float(facts["share"]))
 
 
 def _facts(weights: ModeWeights) -> dict[str, Any]:

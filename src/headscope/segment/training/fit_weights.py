@@ -20,6 +20,7 @@ from headscope.segment.reading.window_batches import text_tokenizer
 from headscope.segment.sentences.boundary_net import NetShape
 from headscope.segment.sentences.candidates import Candidates, find_candidates
 from headscope.segment.sentences.decode import CutRules, LengthPrior, decode
+from headscope.segment.sentences.familiarity import Familiarity
 from headscope.segment.sentences.mode import Mode
 from headscope.segment.sentences.mode_weights import Calibration, ModeWeights
 from headscope.segment.sentences.surface import surface_features
@@ -89,11 +90,16 @@ def fit_weights(
     chosen = tuple(layers or range(1, max(1, round(deepest * 2 / 3)) + 1))
     sites = read_sites(model, chosen)
     learned = {}
+    texts: list[str] = []
     for mode in modes:
         taught = training_texts(documents, mode, random.Random(settings.seed))
+        texts += [text.text for text in taught]
         learned_from, chosen_by = split_held_out(taught)
         learned[mode] = fit_mode(model, sites, learned_from, chosen_by, mode, settings)
-    return SegmenterWeights(model.name, model.weights_hash, chosen, learned, trained_on)
+    familiarity = Familiarity.of(model, texts)
+    return SegmenterWeights(
+        model.name, model.weights_hash, chosen, learned, trained_on, familiarity
+    )
 
 
 def split_held_out(

@@ -1,0 +1,1 @@
+"""Formats of texts: what their markup says about where segments begin."""
