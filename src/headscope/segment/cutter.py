@@ -113,7 +113,8 @@ class Cutter:
                 starts = [start for start, _ in list(split_sentences(text))[1:]]
                 found[number] = Sentences(starts, [SENTENCE] * len(starts))
         scored = [number for number in range(len(texts)) if number not in found]
-        scores = self.scores([before + texts[number] for number in scored])
+        # Without texts to score, no weights are asked for: topics may have none.
+        scores = self.scores([before + texts[number] for number in scored]) if scored else []
         for number, its in zip(scored, scores, strict=True):
             found[number] = self._scored(texts[number], its.after(len(before)))
         return [found[number] for number in range(len(texts))]
@@ -160,7 +161,8 @@ class Cutter:
             sentences: Its sentences.
             begin: Topics are looked for from this character on.
         """
-        headings = [heading for heading in sentences.headings if heading > begin]
+        given = self.settings.n_segments is not None
+        headings = [] if given else [place for place in sentences.headings if place > begin]
         found = list(headings)
         for start, end in _pairs([begin, *headings], len(text)):
             edges = [start, *(place for place in sentences.starts if start < place < end)]

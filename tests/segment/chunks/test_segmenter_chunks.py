@@ -20,7 +20,7 @@ def segmenter(demo_model):
 
 @pytest.fixture(scope="module")
 def prose():
-    return "\n\n".join(document.text for document in list(read_demo())[:2])[:6_000]
+    return "\n\n".join(document.text for document in list(read_demo())[:2])[:4_000]
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
