@@ -211,3 +211,14 @@ def test_an_interrupt_in_the_clean_up_of_an_object_is_not_lost(capsys, monkeypat
 
     monkeypatch.setattr(app, "build_app", lambda: command)
     assert said_by(capsys, monkeypatch) == (130, "headscope: interrupted\n")
+
+
+def test_where_no_thread_can_be_started_a_table_is_not_waited_for(monkeypatch):
+    """Arrow would wait for ever for a thread of its own."""
+
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", start)
+    with pytest.raises(RunError, match="may not start more threads"):
+        hs.open_run(KEPT / "schema-3").windows()

@@ -12,6 +12,8 @@ from headscope.cli.option_groups import OptionGroup
 from headscope.cli.options import OUTPUT_PANEL, Json, ModelOptions, PairOptions, Quiet
 from headscope.errors import CorpusError, SettingsError
 from headscope.settings import similarity_variant
+from headscope.system.untrusted import open_untrusted
+from headscope.text.readers.source_file import MAX_TEXT_BYTES
 
 if TYPE_CHECKING:
     from headscope.look.view import View
@@ -70,9 +72,12 @@ def _text(text: str | None, file: Path | None) -> str:
     if (text is None) == (file is None):
         raise SettingsError('give a text or --file, one of the two: headscope look "Some text."')
     try:
-        if file is not None:
-            return file.read_text(encoding="utf-8")
-        return sys.stdin.buffer.read().decode() if text == "-" else str(text)
+        if text == "-" or str(file) in ("-", "/dev/stdin"):
+            return sys.stdin.buffer.read().decode()
+        if file is None:
+            return str(text)
+        with open_untrusted(file, max_bytes=MAX_TEXT_BYTES) as stream:
+            return stream.read().decode().replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise CorpusError(f"cannot read {file}: {error.strerror}; check the name") from error
     except UnicodeDecodeError as error:

@@ -1,5 +1,6 @@
 """The Parquet files of a run as one table, once their checksums are verified."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,7 @@ def open_verified(
         if not is_unchanged(path, expected, within=within):
             raise RunError(f"{path} is missing or damaged; {advice}")
     first = next(iter(files))
+    _refuse_without_threads(first)
     with refuse_unreadable(str(first)):
         dataset = ds.dataset([str(path) for path in files], format="parquet")
     found = {field.name: field.type for field in dataset.schema}
@@ -50,6 +52,17 @@ def open_verified(
             f"{first} is not a table of headscope: {names} missing or of a wrong type; {advice}"
         )
     return dataset
+
+
+def _refuse_without_threads(path: Path) -> None:
+    """Arrow reads on threads of its own, and waits for ever where none can be started."""
+    try:
+        threading.Thread(target=int).start()
+    except RuntimeError as error:
+        raise RunError(
+            f"cannot read {path}: this user may not start more threads (ulimit -u); end other "
+            "programs"
+        ) from error
 
 
 @contextmanager

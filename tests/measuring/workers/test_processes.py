@@ -12,6 +12,7 @@ import pytest
 import headscope as hs
 from headscope.errors import RunError, SettingsError, WorkerError
 from headscope.measuring.workers.plan import WorkPlan
+from headscope.measuring.workers.ray_actors import _Actor
 from headscope.measuring.workers.shard_worker import ShardWorker, WorkerRecipe
 from tests.compare.tiny_bert import tiny_bert, tokenizer_of_all
 from tests.measuring.workers.subject import (
@@ -82,6 +83,11 @@ def test_a_worker_with_another_model_refuses(single, tmp_path):
     recipe = WorkerRecipe(str(single.folder), str(tmp_path), "float32", "cpu", threads=1)
     with pytest.raises(WorkerError, match=r"differs from the run .*model weights"):
         ShardWorker(recipe)
+
+
+def test_a_ray_worker_of_another_version_refuses():
+    with pytest.raises(WorkerError, match=r"this run is made with 0\.0\.1; install the same"):
+        _Actor({"a recipe": "of another version"}, "0.0.1").name()
 
 
 def test_a_worker_that_does_not_see_the_run_folder_says_so(workload, tmp_path):

@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from headscope.errors import ModelError
+from headscope.models.folder import MOST_JSON_BYTES
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
 from headscope.segment.demo_weights import DEMO_WEIGHTS
@@ -26,6 +27,7 @@ from headscope.segment.sentences.decode import LengthPrior
 from headscope.segment.sentences.familiarity import Familiarity
 from headscope.segment.sentences.mode import MODES, Mode
 from headscope.segment.sentences.mode_weights import Calibration, ModeWeights
+from headscope.system.untrusted import check_untrusted, open_untrusted
 
 FORMAT = 2
 
@@ -108,14 +110,15 @@ def load_weights(folder: str | Path) -> SegmenterWeights:
     """
     path = Path(folder)
     try:
-        facts = json.loads((path / "segmenter.json").read_text())
-        arrays = load_file(path / "segmenter.safetensors")
+        with open_untrusted(path / "segmenter.json", max_bytes=MOST_JSON_BYTES) as file:
+            facts = json.load(file)
+        arrays = load_file(check_untrusted(path / "segmenter.safetensors"))
     except FileNotFoundError as error:
         raise ModelError(
             f"no segmenter in {path}: {Path(error.filename).name} is missing; "
             "make one with Segmenter.fit(...).save(folder)"
         ) from None
-    except (OSError, ValueError, SafetensorError) as error:
+    except (OSError, ValueError, RecursionError, SafetensorError) as error:
         raise ModelError(
             f"the segmenter in {path} cannot be read ({error}); fit it again"
         ) from error
@@ -137,7 +140,7 @@ def load_weights(folder: str | Path) -> SegmenterWeights:
             trained_on=str(facts["trained_on"]),
             familiarity=_familiarity(facts.get("familiarity")),
         )
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise ModelError(f"the segmenter in {path} is damaged ({error}); fit it again") from error
 
 

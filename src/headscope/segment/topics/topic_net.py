@@ -18,9 +18,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from headscope.errors import ModelError
+from headscope.models.folder import MOST_JSON_BYTES
 from headscope.models.loaded import LoadedModel
 from headscope.segment.demo_weights import DEMO_WEIGHTS
 from headscope.segment.topics.gap_features import CHANNELS, NUMBERS, Similarities, gap_features
+from headscope.system.untrusted import check_untrusted, open_untrusted
 
 FORMAT = 1
 _GAPS = 5
@@ -115,13 +117,22 @@ def load_topic_net(folder: str | Path) -> TopicNet:
     """
     path = Path(folder)
     try:
-        facts = json.loads((path / "topics.json").read_text())
+        with open_untrusted(path / "topics.json", max_bytes=MOST_JSON_BYTES) as file:
+            facts = json.load(file)
         if facts.pop("format") != FORMAT:
             raise ValueError(f"this version reads format {FORMAT}")
         net = TopicNet(TopicNetFacts(**facts))
-        arrays = load_file(path / "topics.safetensors")
+        arrays = load_file(check_untrusted(path / "topics.safetensors"))
         net.load_state_dict({name: array.float() for name, array in arrays.items()})
-    except (OSError, ValueError, TypeError, KeyError, RuntimeError, SafetensorError) as error:
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:
         raise ModelError(
             f"the topic network in {path} cannot be read ({error}); install headscope again"
         ) from error

@@ -1,0 +1,147 @@
+"""Nothing of others is opened around the gate: every call that opens a file is on this list."""
+
+import ast
+import os
+from pathlib import Path
+
+import pytest
+
+import headscope as hs
+from headscope.cli.look import _text
+from headscope.errors import CorpusError, HeadscopeError
+from headscope.segment.demo_weights import DEMO_WEIGHTS
+from headscope.segment.sentences.weights import load_weights
+from headscope.segment.topics.topic_net import load_topic_net
+
+SOURCE = Path(hs.__file__).parent
+OPENERS = {
+    *("open", "read_text", "read_bytes", "fromfile", "memmap", "loadtxt", "genfromtxt"),
+    *("ParquetFile", "read_table", "read_csv", "read_parquet", "dataset", "memory_map", "OSFile"),
+    *("load_file", "safe_open", "from_pretrained", "load_dataset"),
+    *("File", "open_dataset", "open_datatree", "open_zarr"),
+}
+"""Names of functions that open a file by its path, here or in the libraries that read files."""
+OURS = ("read_bytes(", "RunFolder.open(", "self.open(", "source.open(")
+"""Functions of headscope of such a name, which pass the gate themselves."""
+ALLOWED = {
+    # The gate.
+    "system/untrusted.py": {"os.open(path, flags)"},
+    # What is read is in memory already: the gate opened it.
+    "runs/choice_files.py": {"pq.ParquetFile(pa.BufferReader(content))"},
+    "runs/examples.py": {"pq.ParquetFile(pa.BufferReader(content))"},
+    "runs/window_files.py": {"pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)"},
+    "text/readers/parquet.py": {
+        "pq.ParquetFile(stream)",
+        "pq.ParquetFile(stream, metadata=parquet.metadata, read_dictionary=strings)",
+    },
+    # A library opens the path, whose checksum was read through the gate just before.
+    "runs/parquet_files.py": {"ds.dataset([str(path) for path in files], format='parquet')"},
+    "runs/row_check.py": {"pq.ParquetFile(path)"},
+    "runs/shards.py": {
+        "pq.read_table(self.path(number, 'parquet'))",
+        "safetensors.numpy.load_file(self.path(number, 'safetensors'))",
+    },
+    "runs/results.py": {
+        "h5netcdf.File(buffer, 'w')",
+        "h5py.File(path)",
+        "xr.open_dataset(path, group=stack, engine='h5netcdf')",
+    },
+    # The same, after `check_untrusted` or `model_file`.
+    "models/weight_files.py": {"safe_open(path, framework='pt', device='cpu')"},
+    "segment/sentences/weights.py": {"load_file(check_untrusted(path / 'segmenter.safetensors'))"},
+    "segment/topics/topic_net.py": {"load_file(check_untrusted(path / 'topics.safetensors'))"},
+    # Cleaned copies in a temporary folder, tensors in memory, or what the user allows by name.
+    "models/build.py": {"AutoConfig.from_pretrained", "family.from_pretrained(None"},
+    "models/load.py": {
+        "AutoConfig.from_pretrained(copy",
+        "AutoModel.from_pretrained",
+        "AutoTokenizer.from_pretrained",
+    },
+    "text/readers/hub.py": {"load_dataset("},
+    # Files of the package, of the system, or of our own making.
+    "kernels/cpu/compile_ahead.py": {"file.read_bytes()"},
+    "pages/bundle_assets.py": {"files('headscope.pages')"},
+    "pages/report/page.py": {"self.path.read_text(encoding='utf-8')"},
+    "system/memory.py": {"Path('/proc/meminfo').read_text()"},
+    "cli/app.py": {"os.open(os.devnull"},
+    "models/quiet.py": {"os.open(os.devnull"},
+    "measuring/workers/ray_actors.py": {"Path(os.devnull).open('w')"},
+    # Written to, with their own guards against links and pipes.
+    "runs/files.py": {"os.open(folder, os.O_RDONLY)", "temporary.open('xb')"},
+    "runs/lock.py": {"os.open(folder / LOCK, flags"},
+    "system/journal.py": {"os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | flags"},
+}
+"""The beginning of each call, by file."""
+
+
+def openers() -> list[tuple[str, str]]:
+    """File and text of each call that opens a file."""
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "attr", None) or getattr(node.func, "id", "")
+            said = ast.unparse(node)
+            if name in OPENERS and not said.startswith(OURS):
+                found.append((path.relative_to(SOURCE).as_posix(), said))
+    return found
+
+
+def test_no_reader_goes_around_the_gate():
+    around = [
+        (file, said)
+        for file, said in openers()
+        if not said.startswith(tuple(ALLOWED.get(file, ())))
+    ]
+    assert around == [], "open it by headscope.system.untrusted, or say here why not"
+
+
+def test_the_list_names_nothing_that_is_gone():
+    found = openers()
+    for file, calls in ALLOWED.items():
+        for call in calls:
+            assert any(where == file and said.startswith(call) for where, said in found), call
+
+
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+def test_a_text_that_is_no_file_is_refused_without_waiting(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    with pytest.raises(HeadscopeError, match="not a regular file"):
+        _text(None, Path(name))
+
+
+def test_a_text_is_read_as_before(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_bytes("Zwei Zeilen,\r\nüber alles.".encode())
+    assert _text(None, path) == "Zwei Zeilen,\nüber alles."
+    path.write_bytes(b"\xff")
+    with pytest.raises(CorpusError, match="not UTF-8"):
+        _text(None, path)
+
+
+@pytest.mark.parametrize("name", ["segmenter.json", "segmenter.safetensors"])
+@pytest.mark.parametrize("content", ["pipe", b"[]", b"[" * 100_000])
+def test_segmenters_of_others_are_read_through_the_gate(tmp_path, name, content):
+    _refuses(load_weights, tmp_path, ["segmenter.json", "segmenter.safetensors"], name, content)
+
+
+@pytest.mark.parametrize("name", ["topics.json", "topics.safetensors"])
+@pytest.mark.parametrize("content", ["pipe", b"[]", b"[" * 100_000])
+def test_topic_networks_of_others_are_read_through_the_gate(tmp_path, name, content):
+    _refuses(load_topic_net, tmp_path, ["topics.json", "topics.safetensors"], name, content)
+
+
+def _refuses(load, folder: Path, names: list[str], spoilt: str, content: str | bytes) -> None:
+    for name in names:
+        if name != spoilt:
+            (folder / name).write_bytes((DEMO_WEIGHTS / name).read_bytes())
+        elif isinstance(content, bytes):
+            (folder / name).write_bytes(content)
+        else:
+            os.mkfifo(folder / name)
+    with pytest.raises(
+        HeadscopeError, match="not a regular file" if content == "pipe" else str(folder)
+    ):
+        load(folder)
