@@ -7,11 +7,11 @@ Learned: the network of the segmenter is trained three times on the same documen
 gold sentences: it sees the surface alone, the heads alone, or both. Calibration and threshold are
 chosen on EWT dev. Measured on every fifth document of EWT train, which none of them is trained on.
 
-Without training: boundaries where a signal of the heads in the final third of the layers has a local
-maximum, the largest ones, as many as there are sentences. Signals: the attention that the token
-before the gap receives from the text; the attention that it pays to the separator token at the end
-of the window; how unlike the heads' outputs before and after the gap are (minus `contrast`). All are
-means over heads.
+Without training: boundaries where a signal of the heads in the final third of the layers has a
+local maximum, the largest ones, as many as there are sentences. Signals: the attention that the
+token before the gap receives from the text; the attention that it pays to the separator token at
+the end of the window; how unlike the heads' outputs before and after the gap are (minus
+`contrast`). All are means over heads.
 
 95 % intervals of F1 by resampling documents.
 """
