@@ -3,12 +3,12 @@
     python benchmarks/chunk_retrieval.py EWT-TRAIN.conllu.gz SOTU.jsonl.gz [--characters 60000]
 
 Offline, and without labels. Documents that the shipped weights were not learned from: web texts,
-ten joined to one text, and addresses as they are. Questions: in web texts the first sentence of each
-document, in addresses every eighth sentence. A question is taken out of its text, and its answer is
-the three sentences that followed it. Chunks and questions are embedded by the demo model (the mean
-of its last states), and the five chunks nearest to a question are compared with its answer, in
-characters. Every method is given the size that makes its mean chunk as large as the others'.
-LangChain's and Chonkie's splitters are measured if they are installed.
+ten joined to one text, and addresses as they are. Questions: in web texts the first sentence of
+each document, in addresses every eighth sentence. A question is taken out of its text, and its
+answer is the three sentences that followed it. Chunks and questions are embedded by the demo model
+(the mean of its last states), and the five chunks nearest to a question are compared with its
+answer, in characters. Every method is given the size that makes its mean chunk as large as the
+others'. LangChain's and Chonkie's splitters are measured if they are installed.
 """
 
 import argparse
