@@ -36,6 +36,7 @@ def main() -> None:
             shard_windows=8,
             nulls=0,
             minimal=True,
+            signal=True,
             report=False,
             progress=False,
         )

@@ -18,6 +18,7 @@ from headscope.findings.claims import CLAIMS, Claim
 from headscope.findings.roles import BROAD_ABOVE, LOCAL_BELOW, ROLES, Role
 from headscope.measures import MEASURES, Measure
 from headscope.measures.columns import COLUMNS, Column
+from headscope.measures.signal import SIGNAL_MEASURES, SignalMeasure
 from headscope.pages.figures import FIGURES, RunFigure
 from headscope.text.readers import READERS, Reader
 from tools.marks import filled
@@ -52,6 +53,19 @@ def measures_text(measures: Iterable[Measure]) -> str:
             f"- source: {measure.source}\n"
         )
     return "\n".join(sections)
+
+
+def signal_text(measures: Iterable[SignalMeasure]) -> str:
+    """A section per measure of the sample."""
+    return "\n".join(
+        f"## {measure.name}\n\n"
+        f"{measure.definition}\n\n"
+        f"- unit: {measure.unit}\n"
+        f"- expectation: {'`' + measure.name + '_expected`' if measure.expected else 'none'}\n"
+        f"- misleads: {measure.misleads}\n"
+        f"- source: {measure.source}\n"
+        for measure in measures
+    )
 
 
 def columns_text(columns: Iterable[Column]) -> str:
@@ -123,6 +137,7 @@ def roles_text(roles: Iterable[Role]) -> str:
 
 PARTS = {
     "measures": Part(DOCS / "measures.md", lambda: measures_text(MEASURES)),
+    "signal": Part(DOCS / "measures.md", lambda: signal_text(SIGNAL_MEASURES)),
     "columns": Part(DOCS / "run-format.md", lambda: columns_text(COLUMNS)),
     "figures": Part(DOCS / "figures.md", lambda: figures_text(FIGURES)),
     "readers": Part(DOCS / "corpora.md", lambda: readers_text(READERS)),

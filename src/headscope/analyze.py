@@ -21,7 +21,7 @@ from headscope.measuring.describe import describe_run
 from headscope.measuring.examples import measure_examples
 from headscope.measuring.precision import COMPARED_WINDOWS, is_rounded, precision_note
 from headscope.measuring.reduce import reduce_run
-from headscope.measuring.robustness import measure_robustness, sample_of
+from headscope.measuring.robustness import measure_sample, sample_of
 from headscope.measuring.run_windows import (
     cut_run_windows,
     default_folder,
@@ -70,6 +70,7 @@ def analyze(
     nulls: int = NULL_WINDOWS,
     null_seeds: int = NULL_SEEDS,
     robustness: int | None = None,
+    signal: bool | None = None,
     report: bool = True,
     progress: bool | Progress = True,
     log: str | Path | None = None,
@@ -93,6 +94,7 @@ def analyze(
         robustness: Number of windows that are measured under every analysis choice, so that
             verdicts can be judged under all of them; 0 for none (default: 200, and none in a run
             without untrained models or a minimal one).
+        signal: Whether signal and noise are measured, on the same windows (unless minimal).
         report: Whether to write report.html.
         progress: Whether to show progress on standard error, or an object that receives it.
         log: A file to which every event is appended as a line of JSON. The run folder has such a
@@ -115,6 +117,7 @@ def analyze(
         raise SettingsError(f"nulls: {nulls} is negative; 0 leaves the untrained models out")
     if nulls and null_seeds < 2:
         raise SettingsError(f"null seeds: {null_seeds} is too few; seeds vary: ask for 2 or more")
+    signal = not settings.minimal if signal is None else signal
     if robustness is None:
         robustness = SAMPLE_WINDOWS if nulls and not settings.minimal else 0
     elif robustness < 0:
@@ -162,9 +165,9 @@ def analyze(
                 wait_until_compiled()
         measure_shards(run, loaded, sites, plan, reported, loading)
         # A sample of them again, under every analysis choice, and by untrained models.
-        sample = sample_of(run, robustness) if robustness or nulls else None
-        if sample is not None and robustness:
-            measure_robustness(run, loaded, sites, sample, reported)
+        sample = sample_of(run, robustness) if robustness or nulls or signal else None
+        if sample is not None and (robustness or signal):
+            measure_sample(run, loaded, sites, sample, reported, robustness > 0, signal)
         if sample is not None and nulls:
             measure_untrained(
                 run,
@@ -174,6 +177,7 @@ def analyze(
                 windows=nulls,
                 seeds=null_seeds,
                 every_choice=robustness > 0,
+                signal=signal,
                 progress=reported,
             )
         give_back_free_memory()

@@ -127,6 +127,19 @@ class Run:
         """A row per stack and layer: the measures pooled over its heads."""
         return self.findings.layers
 
+    @property
+    def signal(self) -> "pd.DataFrame":
+        """A row per stack, layer and head: signal to noise, what heads write, with intervals.
+
+        They rest on a sample of the windows; `NAME_low` and `NAME_high` bound 95 %.
+        """
+        return self.findings.signal
+
+    @property
+    def redundancy(self) -> "dict[str, pd.DataFrame]":
+        """By stack, debiased CKA between all its heads. It is no order for pruning."""
+        return self.findings.redundancy
+
     @cached_property
     def untrained(self) -> list["Run"]:
         """The runs of the untrained model over some of the same windows, one for each seed."""

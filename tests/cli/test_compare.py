@@ -25,7 +25,8 @@ def test_json_is_json_alone(command, demo_run):
     runs = [demo_run.folder] * 2
     outcome = command("compare", *runs, "--json", "--steps", "--match", "--texts", 2)
     found = json.loads(outcome.out)
-    assert set(found) == {"thirds", "curves", "roles", "claims", "remarks", "steps", "matches"}
+    tables = {"thirds", "curves", "roles", "claims", "signal"}
+    assert set(found) == tables | {"remarks", "steps", "matches"}
     assert found["steps"] == [1, 2]
     assert found["thirds"][-1]["difference"] == 0
     assert len(found["curves"]) == 2 * 6 * len(QUANTITIES)

@@ -19,7 +19,7 @@ PANELS = {
     "--text-column --id-column --label-column",
     "Model": "--model -m --dtype --device --allow-pickle --trust-remote-code",
     "Measuring": "--similarity --pairs --attention-threshold --special-tokens --column-mass "
-    "--layers --minimal --nulls --null-seeds --robustness",
+    "--layers --minimal --nulls --null-seeds --robustness --signal",
     "Output": "--out -o --report --no-report --log --profile --json --quiet -q",
     "Workers": "--workers --threads --batch-tokens --shard-windows --on --address "
     "--gpus-per-worker --via",

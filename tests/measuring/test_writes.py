@@ -28,7 +28,16 @@ def windows_of(lengths, seed=0):
                 tokens=("x",) * length,
                 token_ids=rng.integers(3, 50, length).astype(np.int32),
                 **dict.fromkeys(
-                    ("starts", "ends", "sentence_ids", "word_ids", "form_ids", "lemma_ids"), zeros
+                    (
+                        "starts",
+                        "ends",
+                        "sentence_ids",
+                        "word_ids",
+                        "form_ids",
+                        "lemma_ids",
+                        "head_ids",
+                    ),
+                    zeros,
                 ),
                 kinds=kinds,
             )

@@ -49,6 +49,12 @@ def test_files_of_older_versions_have_no_hashes():
     assert {window.document_hash for window in windows_from_table(older)} == {None}
 
 
+def test_files_of_older_versions_have_no_dependencies():
+    older = windows_to_table(WINDOWS).drop_columns(["head_ids"])
+    assert all((window.head_ids == -1).all() for window in windows_from_table(older))
+    assert windows_from_table(older)[0].head_ids.shape == WINDOWS[0].head_ids.shape
+
+
 def test_no_windows_make_an_empty_table():
     table = windows_to_table([])
     assert table.schema == WINDOW_SCHEMA

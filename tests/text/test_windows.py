@@ -167,6 +167,22 @@ def test_equal_words_share_a_form_and_equal_lemmas_a_lemma():
                 assert (window.lemma_ids[i] == window.lemma_ids[j]) == same
 
 
+def test_heads_name_words_of_the_window_or_the_word_itself():
+    text = "aa bb cc dd ee ff"
+    heads = [1, 5, 1, 3, None, 0]
+    words = tuple(Word(3 * n, 3 * n + 2, None, None, head) for n, head in enumerate(heads))
+    for window in cut(text, words=words, window_tokens=8, min_tokens=2):
+        word_of = window.starts // 3  # in the document
+        for i in np.flatnonzero(~window.special):
+            head = heads[word_of[i]]
+            if head is None:
+                assert window.head_ids[i] == -1
+                continue
+            there = window.word_ids[(word_of == head) & ~window.special]
+            assert window.head_ids[i] == (there[0] if len(there) else window.word_ids[i])
+        assert (window.head_ids[window.special] == -1).all()
+
+
 def test_without_gold_words_there_are_forms_but_no_lemmas():
     window = cut("Words, words and WORDS")[0]
     forms = {}

@@ -114,6 +114,15 @@ class MeasuringOptions(PairOptions):
             f"verdicts by all of them (default: {SAMPLE_WINDOWS}; 0: none)."
         ),
     ] = None
+    signal: Annotated[
+        bool | None,
+        typer.Option(
+            "--signal/--no-signal",
+            help="Measure signal, noise and what heads write, on the same windows (default: "
+            "unless --minimal).",
+            show_default=False,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

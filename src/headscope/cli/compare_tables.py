@@ -13,6 +13,7 @@ from headscope.cli.tables import Column, print_table
 from headscope.compare.comparison import Comparison
 from headscope.compare.quantities import QUANTITIES, Quantity
 from headscope.findings.depth import PARTS
+from headscope.measures.signal import SIGNAL_MEASURES
 from headscope.system.terminal import visible
 
 _NAME_WIDTH, _VALUE_WIDTH, _DIFFERENCE_WIDTH = 26, 10, 11
@@ -60,6 +61,7 @@ def print_comparison(comparison: Comparison, *, remarks: bool = True) -> None:
     for quantity in QUANTITIES:
         rows = comparison.thirds[comparison.thirds["quantity"] == quantity.name]
         _print_quantity(quantity, rows)
+    _print_signal(comparison.signal)
     _print_claims(comparison.claims)
     thirds = comparison.thirds
     references = list(thirds.loc[thirds["seeds"] == 0, "reference"].dropna().unique())
@@ -94,6 +96,25 @@ def print_match(match: pd.DataFrame, first: str, other: str) -> None:
     )
     typer.echo("head           layer.head, from 1")
     typer.echo("other windows  the largest CKA of the head on windows that do not belong together")
+
+
+def _print_signal(signal: pd.DataFrame) -> None:
+    """A table for all measures of the sample that any of the runs has; none without any."""
+    shown = [m for m in SIGNAL_MEASURES if signal.loc[signal["measure"] == m.name, "value"].any()]
+    if not shown:
+        return
+    lines = []
+    for name, of_row in signal.groupby("name", sort=False):
+        values = of_row.set_index(["measure", "third"])["value"]
+        for measure in shown:
+            numbers = [values[measure.name, part] for part in PARTS]
+            written = ["-" if pd.isna(n) else format(n, measure.form) for n in numbers]
+            lines.append((escape(_short(str(name))), measure.title, *written))
+    print_table(
+        [Column(""), Column("measure"), *(Column(part, number=True) for part in PARTS)],
+        lines,
+        title="signal, noise and writes: means over heads, on the sample of each run",
+    )
 
 
 def _print_quantity(quantity: Quantity, rows: pd.DataFrame) -> None:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from headscope.compare.quantities import QUANTITIES
 from headscope.compare.remarks import remarks
 from headscope.compare.rows import Row, comparison_rows, label_runs, reference_of
+from headscope.compare.signal_rows import signal_rows
 from headscope.errors import RunError, SettingsError
 from headscope.findings.depth import layers_by_third, relative_depth
 from headscope.findings.resampling.resampled_run import interval_of
@@ -73,6 +74,9 @@ class Comparison:
     """The verdict on each claim of the paper: claim, status, effect, low, high, documents, summary;
     choices, choices_hold and choices_fail, the number of analysis choices that it was tried under,
     and of those under which it holds or fails."""
+    signal: pd.DataFrame
+    """Signal, noise and writes: third, measure, value (the mean over heads; NaN where a run has
+    none). They rest on a sample of each run's windows and have no interval here."""
     remarks: tuple[str, ...]
     """How the runs differ other than in the model, and what limits the comparison."""
     steps: tuple[int, ...] | None
@@ -93,6 +97,7 @@ class Comparison:
             "curves": self.curves,
             "roles": self.roles,
             "claims": self.claims,
+            "signal": self.signal,
         }
         return {
             **{
@@ -165,6 +170,7 @@ def compare(
             [_roles(row, beginning) for row in rows if not row.seeds], ignore_index=True
         ),
         claims=_claims(rows, seed),
+        signal=signal_rows(rows),
         remarks=(*remarks(labels), *found),
         steps=order,
     )

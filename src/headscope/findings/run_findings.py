@@ -15,11 +15,19 @@ from headscope.findings.claims import StackEvidence, Verdict, judge
 from headscope.findings.gather_evidence import gather_evidence
 from headscope.findings.resampling.window_table import WindowTable, read_window_table
 from headscope.findings.roles import assign_roles
+from headscope.findings.signal import (
+    cka_table,
+    read_run_signal,
+    signal_table,
+    with_signal,
+    with_signal_means,
+)
 from headscope.findings.stability import Domain, StabilityResult, stability
 from headscope.findings.sweep import sweep_table
 from headscope.measures.tables import head_table, layer_table
 from headscope.runs.folder import RunFolder
 from headscope.runs.results import read_results
+from headscope.runs.signal_files import SignalSums
 
 
 class RunFindings:
@@ -57,12 +65,30 @@ class RunFindings:
     @cached_property
     def heads(self) -> pd.DataFrame:
         """A row per stack, layer and head, a column per measure."""
-        return self._table(head_table)
+        return with_signal(self._table(head_table), self.signal)
 
     @cached_property
     def layers(self) -> pd.DataFrame:
         """A row per stack and layer: the measures pooled over its heads."""
-        return self._table(layer_table)
+        return with_signal_means(self._table(layer_table), self.signal)
+
+    @cached_property
+    def _signal_sums(self) -> SignalSums | None:
+        return read_run_signal(self.folder)
+
+    @cached_property
+    def signal(self) -> pd.DataFrame:
+        """A row per stack, layer and head: signal, noise and writes, with intervals."""
+        return signal_table(self.folder, self._signal_sums)
+
+    @cached_property
+    def redundancy(self) -> dict[str, pd.DataFrame]:
+        """By stack, debiased CKA between all its heads; empty in a run without signal."""
+        tables = {
+            stack: cka_table(self.folder, self._signal_sums, stack)
+            for stack in self.manifest.stacks
+        }
+        return {stack: table for stack, table in tables.items() if table is not None}
 
     @cached_property
     def untrained(self) -> list["RunFindings"]:

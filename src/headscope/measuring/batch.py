@@ -23,6 +23,7 @@ from headscope.kernels.window_batch import SENTENCE, TokenLabels, WindowBatch
 from headscope.measuring.choices import ChoiceCollector
 from headscope.measuring.labels import label_tokens, shifted_right, window_batch
 from headscope.measuring.shard_builder import ShardBuilder
+from headscope.measuring.signal import BatchSums, SignalCollector
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite, LayerCapture, MassCapture
 from headscope.runs.left_out import LeftOut, LeftOutKind
@@ -88,6 +89,8 @@ class _Attempt:
     """What was measured, by stack."""
     unmeasurable: dict[int, str]
     """Why a window cannot be measured, by its place in the shard."""
+    signal: BatchSums | None = None
+    """Signal and noise, where that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,8 @@ class BatchMeasurement:
     choices: ChoiceCollector | None = None
     """Also gets what each layer shows under every analysis choice; the model then keeps whole
     attention maps."""
+    signal: SignalCollector | None = None
+    """Also gets what each head writes, for signal and noise."""
     _buffers: defaultdict[str, Buffers] = field(default_factory=lambda: defaultdict(Buffers))
     """By stack, reused from batch to batch."""
 
@@ -162,7 +167,8 @@ class BatchMeasurement:
                 )
                 for stack, reading in readings.items()
             }
-        attempt = _Attempt(readings, measurements, unmeasurable={})
+            signal = self.signal.reader(places) if self.signal is not None else None
+        attempt = _Attempt(readings, measurements, unmeasurable={}, signal=signal)
 
         def on_layer(capture: MassCapture) -> None:
             site, reading = capture.site, readings[capture.site.stack]
@@ -174,6 +180,9 @@ class BatchMeasurement:
                 return  # the rest of this pass only looks for more such windows
             with timed("measuring heads"):
                 measurements[site.stack].add(capture.head_output, capture.mass, causal=site.causal)
+            if self.signal is not None and signal is not None:
+                with timed("measuring signal"):
+                    self.signal.add(site, capture.head_output, signal)
 
         with timed("running the model"):
             if self.choices is None:
@@ -216,6 +225,8 @@ class BatchMeasurement:
             self.builder.add_sweep(stack, at, _arrays(statistics.sweep))
             of_layers += zip(self._sites_of(stack), map(_arrays, statistics.sums), strict=True)
         turn()
+        if self.signal is not None and attempt.signal is not None:
+            self.signal.keep(attempt.signal)
         for stack, sums in of_windows.items():
             for name, summed in sums.items():
                 self.builder.add_array(stack, name, summed)

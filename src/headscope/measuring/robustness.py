@@ -1,4 +1,4 @@
-"""The sample of a run, measured under every analysis choice, so that verdicts can be judged by all.
+"""The sample of a run, under every analysis choice, with its signal and noise.
 
 The cost does not grow with the corpus: the sample has a fixed number of windows.
 """
@@ -12,12 +12,17 @@ from numpy.typing import NDArray
 from headscope.measuring.choices import ChoiceCollector
 from headscope.measuring.sample import choose_sample
 from headscope.measuring.shard import measure_windows
+from headscope.measuring.signal import SignalCollector
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
 from headscope.runs.choice_files import choices_are_whole, write_choices
 from headscope.runs.folder import RunFolder
+from headscope.runs.signal_files import signal_is_whole, write_signal
 from headscope.settings import SAMPLE_WINDOWS
 from headscope.system.progress import Progress
+
+FEWEST_WINDOWS = 20
+"""Of the sample, where nothing but signal and noise is measured on it."""
 
 
 def sample_of(run: RunFolder, windows: int) -> NDArray[np.int64]:
@@ -38,14 +43,18 @@ def sample_of(run: RunFolder, windows: int) -> NDArray[np.int64]:
     return measured[places]
 
 
-def measure_robustness(
+def measure_sample(
     run: RunFolder,
     model: LoadedModel,
     sites: Sequence[AttentionSite],
     sample: NDArray[np.int64],
     progress: Progress,
+    every_choice: bool,
+    signal: bool,
 ) -> None:
-    """Measure the sample of a run under every analysis choice, unless that was done.
+    """Measure the sample of a run under every analysis choice, and its signal and noise.
+
+    What was done before is not done again.
 
     Args:
         run: Where the tables are written.
@@ -53,20 +62,42 @@ def measure_robustness(
         sites: Which attention layers are measured.
         sample: The numbers of the windows.
         progress: Is told of every window.
+        every_choice: Whether verdicts are to be judged under every choice.
+        signal: Whether signal and noise are measured.
     """
-    done = choices_are_whole(run.path, run.manifest, sample, within=run.within)
-    progress.stage("every choice", total=len(sample), done=len(sample) if done else 0)
-    if done:
+    if not len(sample):
+        return  # every window was left out
+    if not every_choice:
+        sample = _few(sample, run.manifest.corpus.windows)
+    path, manifest, within = run.path, run.manifest, run.within
+    choices_due = every_choice and not choices_are_whole(path, manifest, sample, within=within)
+    signal_due = signal and not signal_is_whole(path, manifest, sample, within=within)
+    due = choices_due or signal_due
+    name = "every choice" if every_choice else "signal and noise"
+    progress.stage(name, total=len(sample), done=0 if due else len(sample))
+    if not due:
         return
-    collector = ChoiceCollector(sample, sites, run.manifest.settings)
+    windows = run.read_windows_at(sample)
+    collector = ChoiceCollector(sample, sites, manifest.settings) if choices_due else None
+    signals = SignalCollector(model, windows, sites, manifest.settings) if signal_due else None
     shard = measure_windows(
         model,
-        run.read_windows_at(sample),
+        windows,
         # Rows are there already; these are thrown away.
         replace(run.manifest.settings, minimal=True),
         sites=sites,
         on_windows=progress.advance,
         choices=collector,
+        signal=signals,
     )
     left_out = [window.text for window in shard.left_out]
-    write_choices(run.path, run.manifest, collector.tables(left_out), within=run.within)
+    if collector is not None:
+        write_choices(path, manifest, collector.tables(left_out), within=within)
+    if signals is not None:
+        write_signal(path, manifest, signals.finish(sample), within=within)
+
+
+def _few(sample: NDArray[np.int64], windows: int) -> NDArray[np.int64]:
+    """As many windows of a sample as cost little beside the run: a twentieth, at least 20."""
+    number = min(len(sample), max(FEWEST_WINDOWS, windows // 20))
+    return sample[np.unique(np.linspace(0, len(sample) - 1, number).round().astype(np.int64))]

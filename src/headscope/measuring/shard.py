@@ -14,6 +14,7 @@ from headscope.errors import RunError
 from headscope.measuring.batch import BatchMeasurement, batches
 from headscope.measuring.choices import ChoiceCollector
 from headscope.measuring.shard_builder import ShardBuilder
+from headscope.measuring.signal import SignalCollector
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
 from headscope.runs.folder import RunFolder
@@ -177,6 +178,7 @@ def measure_windows(
     first_window: int = 0,
     on_windows: Callable[[int], None] = lambda windows: None,
     choices: ChoiceCollector | None = None,
+    signal: SignalCollector | None = None,
 ) -> Shard:
     """The rows and summed arrays of some windows, at the sites asked for.
 
@@ -190,6 +192,7 @@ def measure_windows(
         first_window: The number of the first window in its run.
         on_windows: Called with the number of windows of each batch that is done.
         choices: Also gets what each layer shows under every analysis choice.
+        signal: Also gets what each head writes; of the same windows.
     """
     groups = batches(windows, max_tokens=settings.batch_tokens)
     builder = ShardBuilder(
@@ -199,7 +202,7 @@ def measure_windows(
     )
 
     def worker() -> Callable[[list[int], Turn], None]:
-        measurement = BatchMeasurement(model, windows, settings, sites, builder, choices)
+        measurement = BatchMeasurement(model, windows, settings, sites, builder, choices, signal)
 
         def measure(places: list[int], turn: Turn) -> None:
             measurement.measure(places, turn)
@@ -209,7 +212,8 @@ def measure_windows(
 
     # A single long window frees too much memory to keep.
     several = settings.window_tokens < settings.batch_tokens
-    with keeping_freed_memory() if several else nullcontext():
+    reading = signal.reading() if signal is not None else nullcontext()
+    with keeping_freed_memory() if several else nullcontext(), reading:
         if len(windows) == 1 and windows[0].n_tokens > settings.batch_tokens:
             # Alone and long, on all threads: the only case in which their number moves a bit.
             worker()(groups[0], lambda: None)

@@ -22,12 +22,14 @@ from headscope.measuring.describe import describe_run
 from headscope.measuring.reduce import reduce_run
 from headscope.measuring.sample import share_of_seed
 from headscope.measuring.shard import measure_windows
+from headscope.measuring.signal import SignalCollector
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
 from headscope.runs.choice_files import choices_are_whole, write_choices
 from headscope.runs.folder import RunFolder
 from headscope.runs.manifest import CorpusRecord, Manifest
 from headscope.runs.own_files import remove_run_folder
+from headscope.runs.signal_files import signal_is_whole, write_signal
 from headscope.runs.window_files import write_windows
 from headscope.settings import Settings
 from headscope.system.progress import Progress
@@ -43,6 +45,7 @@ def measure_untrained(
     windows: int,
     seeds: int,
     every_choice: bool,
+    signal: bool,
     progress: Progress,
 ) -> None:
     """Measure windows of a run with random weights of several seeds.
@@ -55,6 +58,7 @@ def measure_untrained(
         windows: Number of windows of each seed.
         seeds: Number of seeds.
         every_choice: Whether they are also measured under every analysis choice.
+        signal: Whether their signal and noise are measured too.
         progress: Is told of every window.
     """
     shares = [share_of_seed(sample, windows, seed) for seed in range(seeds)]
@@ -63,6 +67,7 @@ def measure_untrained(
         seed
         for seed, share in enumerate(shares)
         if not _is_there(run, seed, len(share), settings, every_choice)
+        or (signal and not _has_signal(run, seed, len(share)))
     ]
     total = sum(map(len, shares))
     progress.stage(
@@ -81,6 +86,9 @@ def measure_untrained(
         collector = None
         if every_choice:
             collector = ChoiceCollector(np.arange(len(share)), sites, settings)
+        signals = None
+        if signal:
+            signals = SignalCollector(untrained, share, sites, settings, whole=False)
         shard = measure_windows(
             untrained,
             share,
@@ -88,11 +96,15 @@ def measure_untrained(
             sites=sites,
             on_windows=progress.advance,
             choices=collector,
+            signal=signals,
         )
         null.shards.write(0, replace(shard, arrays=_without_matrices(shard.arrays)))
         if collector is not None:
             left_out = [window.text for window in shard.left_out]
             write_choices(folder, null.manifest, collector.tables(left_out), within=run.within)
+        if signals is not None:
+            sums = signals.finish(np.arange(len(share)))
+            write_signal(folder, null.manifest, sums, within=run.within)
         reduce_run(null)
         # The manifest comes last, so that an interrupted null does not count.
         null.manifest.write(folder, within=run.within)
@@ -138,6 +150,14 @@ def _is_there(
             or choices_are_whole(folder, manifest, range(windows), within=run.within)
         )
     )
+
+
+def _has_signal(run: RunFolder, seed: int, windows: int) -> bool:
+    try:
+        manifest = Manifest.read(run.null(seed), within=run.within)
+    except RunError:
+        return False
+    return signal_is_whole(run.null(seed), manifest, range(windows), within=run.within)
 
 
 def _write(run: RunFolder, windows: Sequence[Window], folder: Path) -> CorpusRecord:

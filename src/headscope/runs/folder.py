@@ -5,6 +5,7 @@
     shards/00000.*           the numbers of each shard, with a receipt
     results.nc               the reduced arrays: the run is finished
     robustness/              a sample of the windows under every analysis choice
+    signal/                  signal and noise over the same sample, and what heads write
     nulls/untrained-0/       a run folder for each untrained model
     report.html
 
@@ -31,7 +32,7 @@ from headscope.runs.files import is_there, is_unchanged
 from headscope.runs.left_out import LeftOut
 from headscope.runs.lock import is_being_written
 from headscope.runs.manifest import FILE_NAME as MANIFEST
-from headscope.runs.manifest import SCHEMA, Manifest
+from headscope.runs.manifest import RECEIPTS_SINCE, Manifest
 from headscope.runs.nulls import refuse_foreign_nulls
 from headscope.runs.parquet_files import open_verified, refuse_unreadable
 from headscope.runs.row_check import (
@@ -79,7 +80,7 @@ class RunFolder:
         self.within = within or path
         """The outermost run folder: links below it are not followed."""
         # Receipts of older versions name no run.
-        digest = manifest.digest if manifest.schema == SCHEMA else None
+        digest = manifest.digest if manifest.schema >= RECEIPTS_SINCE else None
         self.shards = ShardStore(path / "shards", digest, self.within)
         self._checked: set[str] = set()
         """Checksums and names of files whose content was found to fit the manifest."""

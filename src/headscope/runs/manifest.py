@@ -27,11 +27,13 @@ from headscope.settings import Settings
 
 __all__ = ["SCHEMA", "CorpusRecord", "Manifest", "ModelRecord", "SiteRecord", "differences"]
 
-SCHEMA = 3
+SCHEMA = 4
 """The version of the run format that is written: docs/run-format.md says what changed when."""
-READABLE = (1, 2, 3)
+READABLE = (1, 2, 3, 4)
 """The versions that are read. Older runs can be opened and merged, but not resumed: new shards
 would be of another version than the manifest says."""
+RECEIPTS_SINCE = 3
+"""The first version whose receipts name their run, and whose measures are defined as now."""
 FILE_NAME = "manifest.json"
 
 

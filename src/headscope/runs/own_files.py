@@ -17,6 +17,7 @@ _FOLDERS = {
     "windows": re.compile(r"\d{5,}\.parquet"),
     "shards": re.compile(r"\d{5,}\.(parquet|safetensors|json)"),
     "robustness": re.compile(r"(heads|layers|attention)\.parquet|receipt\.json"),
+    "signal": re.compile(r"sums\.safetensors|receipt\.json"),
     "figures": re.compile(r"[\w-]+\.(png|svg|pdf)"),
 }
 """The folders of a run, and the names of the files in them."""

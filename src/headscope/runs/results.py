@@ -15,7 +15,7 @@ from xarray.backends import H5NetCDFStore
 
 from headscope.errors import RunError, in_one_line
 from headscope.runs.files import is_there, is_unchanged, read_json, remove_file, write_whole
-from headscope.runs.manifest import SCHEMA, Manifest
+from headscope.runs.manifest import RECEIPTS_SINCE, Manifest
 from headscope.runs.result_check import refuse_wrong_layout, refuse_wrong_numbers
 from headscope.system.untrusted import UntrustedFileError
 
@@ -84,7 +84,7 @@ def read_results(
             recorded = read_json(receipt, within=within)
             if not is_unchanged(path, str(recorded.get(FILE_NAME)), within=within):
                 raise ValueError("it is damaged")
-            if manifest.schema == SCHEMA and recorded.get("run") != manifest.digest:
+            if manifest.schema >= RECEIPTS_SINCE and recorded.get("run") != manifest.digest:
                 raise ValueError("it belongs to another run")
         # If attributes cannot be read, h5netcdf would print a traceback when it closes the file.
         with h5py.File(path) as file:

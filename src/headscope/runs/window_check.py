@@ -21,13 +21,14 @@ _FIRST_IDS = {
     "form_ids": -1,
     "lemma_ids": -1,
     "kinds": min(TokenKind),
+    "head_ids": -1,
 }
 """The smallest value of each list."""
 _MAY_BE_EMPTY = ("label", "document_hash")
 """Columns of which cells may be empty: runs that keep copies have no hashes."""
 _ONLY_AT_SPECIAL = ("starts", "ends", "sentence_ids", "word_ids")
 """Lists that are -1 at special tokens and nowhere else."""
-_ALSO_AT_SPECIAL = ("form_ids", "lemma_ids")
+_ALSO_AT_SPECIAL = ("form_ids", "lemma_ids", "head_ids")
 """Lists that are -1 at special tokens, and may be so elsewhere."""
 
 
@@ -77,7 +78,7 @@ def _refuse_values(arrays: dict[str, NDArray[np.int32]], longest: int) -> None:
             continue
         if values.min() < _FIRST_IDS[name]:
             raise ValueError(f"{name} has the value {values.min()}")
-        numbered = name in ("sentence_ids", "word_ids", "form_ids", "lemma_ids")
+        numbered = name in ("sentence_ids", "word_ids", "form_ids", "lemma_ids", "head_ids")
         if numbered and values.max() >= longest:
             raise ValueError(f"{name} has the value {values.max()}, beyond the tokens of a window")
     kinds = arrays.get("kinds")

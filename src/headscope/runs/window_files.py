@@ -32,6 +32,7 @@ ARRAY_COLUMNS = (
     "form_ids",
     "lemma_ids",
     "kinds",
+    "head_ids",
 )
 """The fields of a window that hold one integer per token."""
 
@@ -48,10 +49,8 @@ WINDOW_SCHEMA = pa.schema(
     ]
 )
 
-LATER_COLUMNS = ("document_hash",)
-"""Columns that files of older versions do not have."""
-DOCUMENT_HASHES_SINCE = 3
-"""The first version of the run format that has them."""
+LATER_COLUMNS = {"document_hash": 3, "head_ids": 4}
+"""Columns that files of older versions do not have, and the first version that has them."""
 
 
 def window_file(number: int) -> str:
@@ -141,9 +140,8 @@ def read_window_table(
 
 def _schema_of(version: int, found: Sequence[str]) -> pa.Schema:
     """The columns of windows in a version of the run format, given those that a file has."""
-    if version >= DOCUMENT_HASHES_SINCE:
-        return WINDOW_SCHEMA
-    absent = set(LATER_COLUMNS) - set(found)
+    may_lack = {name for name, since in LATER_COLUMNS.items() if version < since}
+    absent = may_lack - set(found)
     return pa.schema([field for field in WINDOW_SCHEMA if field.name not in absent])
 
 
@@ -169,9 +167,13 @@ def windows_to_table(windows: Sequence[Window]) -> pa.Table:
 def windows_from_table(table: pa.Table) -> list[Window]:
     """The windows of a table that `windows_to_table` made, exactly as they were.
 
-    If the table has no column `tokens` or `document_hash`, neither do the windows.
+    If the table has no column `tokens` or `document_hash`, neither do the windows. Without
+    `head_ids`, no word is known to govern another.
     """
-    arrays = {name: _rows(table.column(name)) for name in ARRAY_COLUMNS}
+    there = [name for name in ARRAY_COLUMNS if name in table.column_names or name != "head_ids"]
+    arrays = {name: _rows(table.column(name)) for name in there}
+    if "head_ids" not in there:
+        arrays["head_ids"] = (np.full_like(ids, -1) for ids in _rows(table.column("word_ids")))
 
     def values(name: str, if_absent: object) -> list[Any]:
         there = name in table.column_names

@@ -28,6 +28,7 @@ class AnnotatedTokens:
     word_ids: Int32[np.ndarray, " token"]
     form_ids: Int32[np.ndarray, " token"]
     lemma_ids: Int32[np.ndarray, " token"]
+    head_ids: Int32[np.ndarray, " token"]
     kinds: Int32[np.ndarray, " token"]
     special_names: dict[int, str]
 
@@ -67,9 +68,11 @@ def annotate_tokens(
     inside[inside] = starts[inside] < words.ends[word_ids[inside]]
     form_ids = np.full(n_tokens, -1, dtype=np.int32)
     lemma_ids = np.full(n_tokens, -1, dtype=np.int32)
+    head_ids = np.full(n_tokens, -1, dtype=np.int32)
     kinds = np.full(n_tokens, TokenKind.PUNCTUATION, dtype=np.int32)
     form_ids[inside] = words.form_ids[word_ids[inside]]
     lemma_ids[inside] = words.lemma_ids[word_ids[inside]]
+    head_ids[inside] = words.heads[word_ids[inside]]
     kinds[inside] = words.kinds[word_ids[inside]]
 
     other_forms: dict[str, int] = {}
@@ -86,7 +89,7 @@ def annotate_tokens(
 
     special = np.isin(encoding.token_ids, list(special_names))
     kinds[special] = TokenKind.SPECIAL
-    for ids in (starts, ends, sentence_ids, word_ids, form_ids, lemma_ids):
+    for ids in (starts, ends, sentence_ids, word_ids, form_ids, lemma_ids, head_ids):
         ids[special] = -1
     return AnnotatedTokens(
         text=text,
@@ -97,6 +100,7 @@ def annotate_tokens(
         word_ids=word_ids,
         form_ids=form_ids,
         lemma_ids=lemma_ids,
+        head_ids=head_ids,
         kinds=kinds,
         special_names=special_names,
     )

@@ -17,6 +17,9 @@ class Word:
     """The dictionary form, where the corpus gives it."""
     upos: str | None
     """The universal part of speech (NOUN, VERB, ...), where the corpus gives it."""
+    head: int | None = None
+    """The word that governs it, by its number in the document; its own number at the root of a
+    sentence. None where the corpus gives no dependencies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,8 @@ class CorpusHasher:
             self._add(None)
         else:
             for word in document.words:
-                self._add(f"{word.start} {word.end} {word.lemma!r} {word.upos!r}")
+                arc = "" if word.head is None else f" {word.head}"
+                self._add(f"{word.start} {word.end} {word.lemma!r} {word.upos!r}{arc}")
         self._add("end of document")
 
     def hexdigest(self) -> str:

@@ -78,6 +78,10 @@ class Window:
     """Equal for tokens of words with the same lemma; -1 for special tokens and without lemma."""
     kinds: Int32[np.ndarray, " token"]
     """The `TokenKind` of each token."""
+    head_ids: Int32[np.ndarray, " token"]
+    """The word that governs the token's word in the dependency tree; its own word at the root of a
+    sentence, and where the governing word lies outside the window; -1 for special tokens and
+    without dependencies."""
     document_hash: str | None = None
     """Equal for copies of a document; None where every copy counts as a document of its own."""
 
@@ -164,6 +168,7 @@ def cut_windows(
                 form_ids=between(_renumbered(annotated.form_ids[body]), -1),
                 lemma_ids=between(_renumbered(annotated.lemma_ids[body]), -1),
                 kinds=_with_special_separators(kinds, token_ids, tokenizer.separator_ids),
+                head_ids=between(_heads(annotated.head_ids[body], annotated.word_ids[body]), -1),
                 document_hash=shared_hash,
             )
 
@@ -265,6 +270,17 @@ def _shifted(places: Int32[np.ndarray, " token"], offset: int) -> Int32[np.ndarr
     """Places in a stretch as places in its document; -1 stays -1."""
     shifted: Int32[np.ndarray, " token"] = np.where(places < 0, places, places + np.int32(offset))
     return shifted
+
+
+def _heads(
+    head_ids: Int32[np.ndarray, " token"], word_ids: Int32[np.ndarray, " token"]
+) -> Int32[np.ndarray, " token"]:
+    """Heads by the numbers that words have in the window; a word governs itself if need be."""
+    words = np.unique(word_ids[word_ids >= 0])
+    inside = np.where(np.isin(head_ids, words), head_ids, word_ids)
+    numbers = np.searchsorted(words, inside)
+    heads: Int32[np.ndarray, " token"] = np.where(head_ids < 0, -1, numbers).astype(np.int32)
+    return heads
 
 
 def _renumbered(ids: Int32[np.ndarray, " token"]) -> Int32[np.ndarray, " token"]:

@@ -25,6 +25,8 @@ class DocumentWords:
     """-1 where the corpus gives no lemma."""
     kinds: Int32[np.ndarray, " word"]
     """The `TokenKind` of each word."""
+    heads: Int32[np.ndarray, " word"]
+    """The number of the word that governs it, its own at a root; -1 without dependencies."""
 
 
 def document_words(document: Document, sentence_starts: Int32[np.ndarray, " s"]) -> DocumentWords:
@@ -50,6 +52,7 @@ def _gold_words(text: str, words: tuple[Word, ...]) -> DocumentWords:
         form_ids=np.array(form_ids, dtype=np.int32),
         lemma_ids=np.array(lemma_ids, dtype=np.int32),
         kinds=np.array(kinds, dtype=np.int32),
+        heads=np.array([-1 if w.head is None else w.head for w in words], dtype=np.int32),
     )
 
 
@@ -86,6 +89,7 @@ def _plain_words(text: str, sentence_starts: Int32[np.ndarray, " s"]) -> Documen
         form_ids=np.array(form_of, dtype=np.int32)[spelling_of],
         lemma_ids=np.full(len(starts), -1, dtype=np.int32),
         kinds=kinds,
+        heads=np.full(len(starts), -1, dtype=np.int32),
     )
 
 

@@ -65,6 +65,37 @@ def test_multiword_tokens_and_empty_nodes(tmp_path):
     )
 
 
+def conllu_with_heads(tmp_path, rows):
+    path = tmp_path / "arcs.conllu"
+    lines = [
+        "\t".join([i, form, form, "X", "_", "_", head, "_", "_", "_"]) for i, form, head in rows
+    ]
+    path.write_text("\n".join(lines) + "\n\n" + "1\tEnd\tend\tX\t_\t_\t0\t_\t_\t_\n\n")
+    (document,) = read_corpus([path])
+    return document
+
+
+def test_heads_are_numbers_of_words_in_the_document(tmp_path):
+    document = conllu_with_heads(
+        tmp_path,
+        [("1", "big", "2"), ("2", "cats", "3"), ("3", "sat", "0"), ("4", "down", "3")],
+    )
+    assert [word.head for word in document.words] == [1, 2, 2, 2, 4]  # roots govern themselves
+
+
+def test_a_word_of_several_is_governed_from_outside(tmp_path):
+    """French "du" is one word here; its parts "de" and "le" hang on "pain" and on each other."""
+    rows = [("1-2", "du", "_"), ("1", "de", "3"), ("2", "le", "1"), ("3", "pain", "0")]
+    document = conllu_with_heads(tmp_path, rows)
+    assert [word.head for word in document.words] == [1, 1, 2]
+
+
+def test_heads_that_are_not_given_or_nonsense_are_none_or_roots(tmp_path):
+    rows = [("1", "a", "_"), ("2", "b", "x"), ("3", "c", "99"), ("4", "d", "-1")]
+    document = conllu_with_heads(tmp_path, rows)
+    assert [word.head for word in document.words] == [None, None, 2, None, 4]
+
+
 def test_text_comments_win_only_where_the_words_lie_in_them(tmp_path):
     document, other = read(
         tmp_path,

@@ -16,9 +16,11 @@ from headscope.pages.figures.focal import FOCAL
 from headscope.pages.figures.head_grid import HEAD_GRID
 from headscope.pages.figures.layers import LAYERS
 from headscope.pages.figures.layout import NothingToDraw, settled
+from headscope.pages.figures.redundancy import REDUNDANCY
 from headscope.pages.figures.roles import ROLE_MAP
 from headscope.pages.figures.same_sentence import SAME_SENTENCE_BY_LAYER
 from headscope.pages.figures.separators import SEPARATORS_BY_LAYER
+from headscope.pages.figures.signal import SIGNAL
 from headscope.pages.figures.style import style
 from headscope.pages.figures.summed import SUMMED
 from headscope.pages.figures.thresholds import THRESHOLDS
@@ -37,6 +39,8 @@ FIGURES: Registry[RunFigure] = Registry(
         ALIGNED,
         FOCAL,
         ROLE_MAP,
+        SIGNAL,
+        REDUNDANCY,
         THRESHOLDS,
     ],
 )

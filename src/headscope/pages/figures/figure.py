@@ -20,6 +20,10 @@ class StackFindings:
     source: Source
     roles: pd.DataFrame | None = None
     """The role of every head of the stack; None where roles are not known."""
+    signal: pd.DataFrame | None = None
+    """Signal, noise and writes of every head; None or empty where they were not measured."""
+    redundancy: pd.DataFrame | None = None
+    """CKA between the heads of the stack, by (layer, head)."""
 
     @classmethod
     def of(cls, run: RunFindings, stack: str) -> "StackFindings":
@@ -29,7 +33,13 @@ class StackFindings:
                 f"stack: {stack!r} is unknown; this run has {', '.join(run.manifest.stacks)}"
             )
         roles = run.roles[run.roles["stack"] == stack]
-        return cls(run.stacks[stack], Source.of(run.manifest, stack), roles)
+        return cls(
+            run.stacks[stack],
+            Source.of(run.manifest, stack),
+            roles,
+            signal=run.signal[run.signal["stack"] == stack],
+            redundancy=run.redundancy.get(stack),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

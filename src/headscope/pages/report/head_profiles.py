@@ -10,6 +10,7 @@ import xarray as xr
 
 from headscope.findings.roles import ROLES
 from headscope.measures import MEASURES
+from headscope.measures.signal import SIGNAL_MEASURES
 from headscope.pages.figures.distances import baseline_shares, in_bins, octave_bins, pair_shares
 from headscope.pages.figures.layout import NothingToDraw
 from headscope.pages.figures.matrices import mean_aligned, mean_similarity
@@ -34,7 +35,7 @@ def head_profiles(
     )
     shown = [
         measure
-        for measure in MEASURES
+        for measure in (*MEASURES, *SIGNAL_MEASURES)
         if measure.name in heads and heads[measure.name].notna().any()
     ]
     ends = octave_bins(results.sizes["distance"] - 1)

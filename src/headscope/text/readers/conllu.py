@@ -1,11 +1,12 @@
-"""CoNLL-U: documents with gold sentences, words, lemmas and parts of speech.
+"""CoNLL-U: documents with gold sentences, words, lemmas, parts of speech and dependencies.
 
 The format: https://universaldependencies.org/format.html
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from headscope.errors import CorpusError, shortened
 from headscope.text.document import Document, Word
@@ -14,6 +15,7 @@ from headscope.text.readers.reader import Reader
 from headscope.text.readers.source_file import MAX_TEXT_BYTES, SourceFile
 
 _N_FIELDS = 10
+_HEAD = re.compile(r"[0-9]{1,9}")
 _TOKEN_ID = re.compile(r"(\d+)(?:-(\d+)|\.\d+)?")
 
 
@@ -23,8 +25,17 @@ class _Token:
 
     form: str
     space_after: bool
-    words: list[tuple[str, str, str]]
-    """Form, lemma and part of speech of each word."""
+    words: list["_TokenWord"]
+
+
+class _TokenWord(NamedTuple):
+    form: str
+    lemma: str
+    upos: str
+    number: int
+    """From 1 in its sentence."""
+    head: int | None
+    """The number of the word that governs it, 0 for none; None where that is not given."""
 
 
 @dataclass(slots=True)
@@ -81,8 +92,18 @@ class _DocumentBuilder:
             self._append("\n\n" if _is_new(sentence, "newpar") else joint)
         start = self.n_characters
         text, offsets = _sentence_text(sentence)
+        first = len(self.words)
+        place: dict[int, int] = {}  # of each word of the sentence among those of the document
+        heads: list[int | None] = []
         for token, offset in zip(sentence.tokens, offsets, strict=True):
-            self.words.extend(_words(token, start + offset))
+            for word, parts in _words(token, start + offset):
+                place |= {part.number: len(self.words) for part in parts}
+                heads.append(_head_of(parts))
+                self.words.append(word)
+        for at, head in enumerate(heads, start=first):
+            if head is not None:
+                # A root governs itself, and so does a word whose head is not in the sentence.
+                self.words[at] = replace(self.words[at], head=place.get(head, at))
         self._append(text)
         self.sentences.append((start, self.n_characters))
         self.space_after = sentence.tokens[-1].space_after
@@ -126,21 +147,30 @@ def _sentence_text(sentence: _Sentence) -> tuple[str, list[int]]:
     return "".join(parts).rstrip(" "), offsets
 
 
-def _words(token: _Token, start: int) -> Iterator[Word]:
-    """The words of a token with their spans.
+def _words(token: _Token, start: int) -> Iterator[tuple[Word, list[_TokenWord]]]:
+    """The words of a token with their spans, and the words of the sentence that each stands for.
 
     A multiword token whose words are not simply its parts (French "du" = "de" + "le") becomes one
     word with all its lemmas and the part of speech of the first.
     """
-    if "".join(form for form, _, _ in token.words) == token.form:
-        for form, lemma, upos in token.words:
-            has_lemma = lemma != "_" or form == "_"
-            yield Word(start, start + len(form), lemma if has_lemma else None, _unless_empty(upos))
+    if "".join(part.form for part in token.words) == token.form:
+        for part in token.words:
+            form = part.form
+            lemma = part.lemma if part.lemma != "_" or form == "_" else None
+            yield Word(start, start + len(form), lemma, _unless_empty(part.upos)), [part]
             start += len(form)
         return
-    lemmas = [lemma for _, lemma, _ in token.words if lemma != "_"]
-    first_upos = _unless_empty(token.words[0][2]) if token.words else None
-    yield Word(start, start + len(token.form), " ".join(lemmas) or None, first_upos)
+    lemmas = [part.lemma for part in token.words if part.lemma != "_"]
+    first_upos = _unless_empty(token.words[0].upos) if token.words else None
+    word = Word(start, start + len(token.form), " ".join(lemmas) or None, first_upos)
+    yield word, token.words
+
+
+def _head_of(parts: list[_TokenWord]) -> int | None:
+    """What governs a word, from outside it: 0 for a root; None where that is not given."""
+    numbers = {part.number for part in parts}
+    heads = [part.head for part in parts if part.head is not None]
+    return next((head for head in heads if head not in numbers), None)
 
 
 def _sentences(source: SourceFile) -> Iterator[_Sentence]:
@@ -177,6 +207,7 @@ def _add_line(sentence: _Sentence, line: str, where: str) -> None:
             "correct that line"
         )
     token_id, form, lemma, upos = fields[:4]
+    head = int(fields[6]) if _HEAD.fullmatch(fields[6]) else None
     match = _TOKEN_ID.fullmatch(token_id)
     if match is None or len(token_id) > 18:
         raise CorpusError(
@@ -191,9 +222,10 @@ def _add_line(sentence: _Sentence, line: str, where: str) -> None:
         sentence.tokens.append(_Token(form, space_after, []))
         sentence.open_range_end = int(match[2])
     elif int(match[1]) <= sentence.open_range_end:
-        sentence.tokens[-1].words.append((form, lemma, upos))
+        sentence.tokens[-1].words.append(_TokenWord(form, lemma, upos, int(match[1]), head))
     else:
-        sentence.tokens.append(_Token(form, space_after, [(form, lemma, upos)]))
+        word = _TokenWord(form, lemma, upos, int(match[1]), head)
+        sentence.tokens.append(_Token(form, space_after, [word]))
 
 
 def _is_new(sentence: _Sentence, what: str) -> bool:
@@ -209,5 +241,5 @@ CONLLU = Reader(
     name="conllu",
     endings=(".conllu",),
     read=read_conllu,
-    holds="documents with gold sentences, words and lemmas",
+    holds="documents with gold sentences, words, lemmas and dependencies",
 )

@@ -1,0 +1,88 @@
+"""Signal and noise by plain loops over pairs, from the definitions alone."""
+
+import math
+
+import numpy as np
+
+
+def naive_cosines(z, counted):
+    """c[i][j] of counted tokens: cosine of vectors minus the mean of the counted ones."""
+    places = [t for t in range(len(z)) if counted[t]]
+    mean = [sum(z[t][k] for t in places) / len(places) for k in range(len(z[0]))]
+    centred = {t: [float(z[t][k]) - mean[k] for k in range(len(mean))] for t in places}
+    length = {t: math.sqrt(sum(v * v for v in centred[t])) for t in places}
+    return {
+        (i, j): sum(a * b for a, b in zip(centred[i], centred[j], strict=True))
+        / (length[i] * length[j])
+        for i in places
+        for j in places
+        if i < j
+    }
+
+
+def _alike(labels, i, j):
+    return any(labels[name][i] == labels[name][j] >= 0 for name in ("lemma", "form", "token"))
+
+
+def _different_words(labels, i, j):
+    word = labels["word"]
+    return word[i] >= 0 and word[j] >= 0 and word[i] != word[j]
+
+
+def naive_side(relation, labels, own, i, j):
+    """related, unrelated or None for a pair that does not count."""
+    if not _different_words(own, i, j) or not _different_words(labels, i, j):
+        return None
+    repeated = _alike(own, i, j) or _alike(labels, i, j)
+    if relation == "lemma":
+        lemma = labels["lemma"]
+        if lemma[i] < 0 or lemma[j] < 0:
+            return None
+        if labels is not own and _alike(own, i, j):
+            return None
+        if lemma[i] == lemma[j]:
+            return "related"
+        return None if repeated else "unrelated"
+    sentence = labels["sentence"]
+    if repeated or sentence[i] < 0 or sentence[j] < 0:
+        return None
+    if relation == "sentence":
+        return "related" if sentence[i] == sentence[j] else "unrelated"
+    governor, word = labels["governor"], labels["word"]
+    if governor[i] < 0 or governor[j] < 0 or sentence[i] != sentence[j]:
+        return None
+    arc = governor[i] == word[j] or governor[j] == word[i]
+    return "related" if arc else "unrelated"
+
+
+def naive_snr(windows, relation, fewest=100, floor=1e-4):
+    """The ratio over windows of (z of a head, own labels, swapped labels, counted)."""
+    by_labels = []
+    cells = {}
+    for z, own, swapped, counted in windows:
+        for (i, j), c in naive_cosines(z, counted).items():
+            for name, labels in (("own", own), ("swapped", swapped)):
+                side = naive_side(relation, labels, own, i, j)
+                if side is not None:
+                    cells.setdefault((name, side, int(math.log2(j - i))), []).append(c)
+    bins = sorted({distance for _, _, distance in cells})
+    used = [
+        distance
+        for distance in bins
+        if all(
+            len(cells.get((name, side, distance), ())) >= fewest
+            for name in ("own", "swapped")
+            for side in ("related", "unrelated")
+        )
+    ]
+    if not used:
+        return math.nan
+    for name in ("own", "swapped"):
+        ratios = []
+        for distance in used:
+            related = np.array(cells[name, "related", distance])
+            unrelated = np.array(cells[name, "unrelated", distance])
+            noise = 0.5 * (max(related.var(), floor) + max(unrelated.var(), floor))
+            ratios.append((related.mean() - unrelated.mean()) ** 2 / noise)
+        by_labels.append(sum(ratios) / len(ratios))
+    return by_labels[0] - by_labels[1]
