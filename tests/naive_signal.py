@@ -20,31 +20,28 @@ def naive_cosines(z, counted):
     }
 
 
-def _alike(labels, i, j):
-    return any(labels[name][i] == labels[name][j] >= 0 for name in ("lemma", "form", "token"))
-
-
-def _different_words(labels, i, j):
-    word = labels["word"]
-    return word[i] >= 0 and word[j] >= 0 and word[i] != word[j]
+def _different(labels, i, j):
+    """Different words, spelled differently, and different tokens."""
+    if labels["word"][i] < 0 or labels["word"][j] < 0:
+        return False
+    return all(
+        labels[name][i] != labels[name][j] or labels[name][i] < 0
+        for name in ("word", "form", "token")
+    )
 
 
 def naive_side(relation, labels, own, i, j):
     """related, unrelated or None for a pair that does not count."""
-    if not _different_words(own, i, j) or not _different_words(labels, i, j):
+    if not _different(own, i, j) or not _different(labels, i, j):
         return None
-    repeated = _alike(own, i, j) or _alike(labels, i, j)
+    lemma = labels["lemma"]
+    same_lemma = lemma[i] == lemma[j] >= 0
     if relation == "lemma":
-        lemma = labels["lemma"]
-        if lemma[i] < 0 or lemma[j] < 0:
-            return None
-        if labels is not own and _alike(own, i, j):
-            return None
-        if lemma[i] == lemma[j]:
+        if same_lemma:
             return "related"
-        return None if repeated else "unrelated"
+        return "unrelated" if lemma[i] >= 0 and lemma[j] >= 0 else None
     sentence = labels["sentence"]
-    if repeated or sentence[i] < 0 or sentence[j] < 0:
+    if same_lemma or sentence[i] < 0 or sentence[j] < 0:
         return None
     if relation == "sentence":
         return "related" if sentence[i] == sentence[j] else "unrelated"

@@ -62,8 +62,9 @@ def pair_cells(
 ) -> PairCells:
     """The cells of all pairs of counted tokens of a window.
 
-    Pieces of one word count nowhere. Pairs of one lemma, form or token count only for the lemma.
-    With swapped labels, pairs must pass under both labels.
+    Pieces of one word, words spelled alike and the same token twice count nowhere: an untrained
+    model finds those by their embedding. Pairs of one lemma count only for the lemma. With swapped
+    labels, pairs must pass under both labels.
 
     Args:
         own: The labels of the window.
@@ -78,58 +79,46 @@ def pair_cells(
     bin_of = (torch.frexp((j - i).double()).exponent - 1).long()
     inside = torch.nn.functional.one_hot(bin_of, bins).bool()
     cells = []
-    distinct = _of_different_words(own, i, j)
-    for relation in range(len(RELATIONS)):
+    possible = {}
+    new = _are_different(own, i, j)
+    for labels in (own, swapped):
+        if labels is not None:
+            # Under swapped labels the window's own repetitions do not count either.
+            possible[id(labels)] = new if labels is own else new & _are_different(labels, i, j)
+    for relation in RELATIONS:
         for labels in (own, swapped):
             if labels is None:
-                known = torch.zeros_like(i, dtype=torch.bool)
-                related = unrelated = known
+                related = unrelated = torch.zeros_like(i, dtype=torch.bool)
             else:
-                possible = (
-                    distinct if labels is own else distinct & _of_different_words(labels, i, j)
-                )
-                related, unrelated = _sides(relation, labels, own, i, j)
-                related, unrelated = related & possible, unrelated & possible
+                related, unrelated = _sides(relation, labels, i, j)
+                related &= possible[id(labels)]
+                unrelated &= possible[id(labels)]
             cells += [inside & related[:, None], inside & unrelated[:, None]]
     return PairCells(i, j, torch.cat(cells, dim=1).float())
 
 
-def _of_different_words(labels: PairLabels, i: Tensor, j: Tensor) -> Tensor:
-    return (labels.word[i] >= 0) & (labels.word[j] >= 0) & (labels.word[i] != labels.word[j])
+def _are_different(labels: PairLabels, i: Tensor, j: Tensor) -> Tensor:
+    """Whether two tokens are of different words, spelled differently, and different tokens."""
+    different = (labels.word[i] >= 0) & (labels.word[j] >= 0)
+    for group in (labels.word, labels.form, labels.token):
+        different &= (group[i] != group[j]) | (group[i] < 0)
+    return different
 
 
-def _sides(
-    relation: int, labels: PairLabels, own: PairLabels, i: Tensor, j: Tensor
-) -> tuple[Tensor, Tensor]:
+def _sides(relation: str, labels: PairLabels, i: Tensor, j: Tensor) -> tuple[Tensor, Tensor]:
     """Which pairs are related, and which are the unrelated ones to hold them against."""
-    alike = _alike(labels, i, j)
-    if labels is not own:
-        alike = alike | _alike(own, i, j)
-    match RELATIONS[relation]:
-        case "dependency":
-            # Unrelated within the sentence: an arc must tell more than that it is one sentence.
-            possible = (labels.governor[i] >= 0) & (labels.governor[j] >= 0) & ~alike
-            possible &= labels.sentence[i] == labels.sentence[j]
-            arc = (labels.governor[i] == labels.word[j]) | (labels.governor[j] == labels.word[i])
-            return arc & possible, ~arc & possible
-        case "sentence":
-            possible = (labels.sentence[i] >= 0) & (labels.sentence[j] >= 0) & ~alike
-            same = labels.sentence[i] == labels.sentence[j]
-            return same & possible, ~same & possible
-        case _:
-            possible = (labels.lemma[i] >= 0) & (labels.lemma[j] >= 0)
-            same = labels.lemma[i] == labels.lemma[j]
-            if labels is not own:  # the window's own repetitions are not noise
-                possible &= ~_alike(own, i, j)
-            return same & possible, ~alike & possible
-
-
-def _alike(labels: PairLabels, i: Tensor, j: Tensor) -> Tensor:
-    """Whether two tokens are of one lemma, one spelling, or the same token."""
-    alike = torch.zeros_like(i, dtype=torch.bool)
-    for group in (labels.lemma, labels.form, labels.token):
-        alike |= (group[i] == group[j]) & (group[i] >= 0)
-    return alike
+    first, second = labels.lemma[i], labels.lemma[j]
+    one_lemma = (first == second) & (first >= 0)
+    if relation == "lemma":
+        return one_lemma, ~one_lemma & (first >= 0) & (second >= 0)
+    one_sentence = labels.sentence[i] == labels.sentence[j]
+    known = (labels.sentence[i] >= 0) & (labels.sentence[j] >= 0) & ~one_lemma
+    if relation == "sentence":
+        return one_sentence & known, ~one_sentence & known
+    # Unrelated within the sentence: an arc must tell more than that it is one sentence.
+    known &= (labels.governor[i] >= 0) & (labels.governor[j] >= 0) & one_sentence
+    arc = (labels.governor[i] == labels.word[j]) | (labels.governor[j] == labels.word[i])
+    return arc & known, ~arc & known
 
 
 def centred_directions(
@@ -159,5 +148,7 @@ def relation_sums(
     cosine = directions @ directions.mT
     tokens = cosine.shape[-1]
     pairs = cosine.flatten(1)[:, cells.i * tokens + cells.j]
-    members = cells.members.to(pairs.dtype)
-    return (pairs @ members).double(), (pairs.square() @ members).double()
+    # Both in one product: what takes longest is to read the members.
+    sums = torch.cat([pairs, pairs.square()]) @ cells.members.to(pairs.dtype)
+    heads = len(pairs)
+    return sums[:heads].double(), sums[heads:].double()

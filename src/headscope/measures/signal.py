@@ -136,7 +136,8 @@ _NOT_IMPORTANCE = (
 _WHAT_SNR_IS = (
     "With the mean and variance of the centred cosine over related and unrelated pairs, in each "
     "doubling of the distance: (difference of means)^2 / (mean of the two variances), averaged "
-    "over distances, minus the same with another document's labels at the same positions. "
+    "over distances, minus the same with another document's labels at the same positions. Words "
+    "spelled alike, the same token twice and pieces of one word count on neither side. "
 )
 
 SIGNAL_MEASURES: Registry[SignalMeasure] = Registry(
@@ -167,10 +168,10 @@ SIGNAL_MEASURES: Registry[SignalMeasure] = Registry(
             title="signal to noise, lemma",
             unit="ratio of variances",
             definition=_WHAT_SNR_IS
-            + "Related: different words of one lemma; unrelated: words of different lemmas. Only "
-            "where the corpus has lemmas.",
-            misleads=_NOT_IMPORTANCE + " The same token has the same embedding: early layers are "
-            "high without having read anything.",
+            + "Related: words of one lemma that are spelled differently; unrelated: words of "
+            "different lemmas. Only where the corpus has lemmas.",
+            misleads=_NOT_IMPORTANCE + " There are few such pairs: small samples have none to "
+            "spare, and their intervals are wide.",
             of=signal_to_noise("lemma"),
         ),
         SignalMeasure(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from headscope.measuring.choices import ChoiceCollector
 from headscope.measuring.sample import choose_sample
 from headscope.measuring.shard import measure_windows
-from headscope.measuring.signal import SignalCollector
+from headscope.measuring.signal import EVERY, SignalCollector
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
 from headscope.runs.choice_files import choices_are_whole, write_choices
@@ -71,7 +71,8 @@ def measure_sample(
         sample = _few(sample, run.manifest.corpus.windows)
     path, manifest, within = run.path, run.manifest, run.within
     choices_due = every_choice and not choices_are_whole(path, manifest, sample, within=within)
-    signal_due = signal and not signal_is_whole(path, manifest, sample, within=within)
+    heard = sample[::EVERY]
+    signal_due = signal and not signal_is_whole(path, manifest, heard, within=within)
     due = choices_due or signal_due
     name = "every choice" if every_choice else "signal and noise"
     progress.stage(name, total=len(sample), done=0 if due else len(sample))
@@ -79,7 +80,9 @@ def measure_sample(
         return
     windows = run.read_windows_at(sample)
     collector = ChoiceCollector(sample, sites, manifest.settings) if choices_due else None
-    signals = SignalCollector(model, windows, sites, manifest.settings) if signal_due else None
+    signals = None
+    if signal_due:
+        signals = SignalCollector(model, windows, sites, manifest.settings, every=EVERY)
     shard = measure_windows(
         model,
         windows,

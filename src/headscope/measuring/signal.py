@@ -34,7 +34,9 @@ from headscope.runs.signal_files import SignalSums
 from headscope.settings import Settings
 from headscope.text.windows import Window
 
-REPEATED = 10
+EVERY = 3
+"""Of the windows of a run's sample, every third one is measured, which keeps the cost small."""
+REPEATED = 8
 """Number of windows that are read a second time, for repeatability."""
 
 
@@ -47,6 +49,8 @@ class BatchSums:
     """By stack: batch, token."""
     pairs: Mapping[str, list[WindowPairs]]
     """By stack, of each window."""
+    rows: Sequence[int]
+    """Where its windows are in the model's batch."""
     found: list[tuple[AttentionSite, int, dict[str, NDArray[np.float64]]]] = field(
         default_factory=list
     )
@@ -64,6 +68,7 @@ class SignalCollector:
         settings: Settings,
         *,
         whole: bool = True,
+        every: int = 1,
     ) -> None:
         """Make room for what is measured.
 
@@ -73,10 +78,13 @@ class SignalCollector:
             sites: The attention layers that are measured.
             settings: Of the run.
             whole: Whether heads are also compared with each other, and windows read twice.
+            every: 2 if only every second window counts, from the first on; 1 for all.
         """
         self._model, self._windows, self._settings = model, windows, settings
         self._writes: FoundWrites = find_writes(model, sites)
-        self._groups = groups_of([window.document for window in windows])
+        self._every = every
+        self._groups = np.zeros(len(windows), dtype=np.int64)
+        self._groups[::every] = groups_of([window.document for window in windows[::every]])
         self._partners = partners_of(windows)
         self._tokens = min(settings.window_tokens, LONGEST_PAIRED)
         self._roots = {site: write_root(found.weight) for site, found in self._writes.found.items()}
@@ -93,7 +101,8 @@ class SignalCollector:
         """The sums of each stack, by group of documents."""
         self.redundancy: RedundancyCollector | None = None
         if self._whole:
-            self.redundancy = RedundancyCollector(self._every_site, len(self._windows), self._roots)
+            windows = len(self._windows[:: self._every])
+            self.redundancy = RedundancyCollector(self._every_site, windows, self._roots)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -144,7 +153,9 @@ class SignalCollector:
         Args:
             places: Of its windows in the sample.
         """
-        longest = max(self._windows[place].n_tokens for place in places)
+        given, longest = places, max(self._windows[place].n_tokens for place in places)
+        rows = [row for row, place in enumerate(given) if place % self._every == 0]
+        places = [given[row] for row in rows]
         counted, pairs = {}, {}
         for stack in self.sites:
             pairs[stack] = [
@@ -157,13 +168,11 @@ class SignalCollector:
                 )
                 for place in places
             ]
-            counted[stack] = torch.stack(
-                [
-                    torch.nn.functional.pad(known.counted, (0, longest - len(known.counted)))
-                    for known in pairs[stack]
-                ]
-            )
-        return BatchSums(places, counted, pairs)
+            padded = torch.zeros(len(places), longest, dtype=torch.bool)
+            for row, known in enumerate(pairs[stack]):
+                padded[row, : len(known.counted)] = known.counted
+            counted[stack] = padded.to(self._model.device)
+        return BatchSums(places, counted, pairs, rows)
 
     def add(self, site: AttentionSite, head_output: Tensor, batch: BatchSums) -> None:
         """Sum one layer of one batch.
@@ -173,7 +182,14 @@ class SignalCollector:
             head_output: Z: batch, head, token, d_head.
             batch: From `reader`.
         """
+        if not batch.places:
+            return
         counted = batch.counted[site.stack]
+        head_output = head_output[batch.rows]
+        stream = None
+        if site in self._writes.found:
+            assert self.residuals is not None, "the model runs while its residual stream is read"
+            stream = self.residuals.entering(self._writes.found[site])[batch.rows]
         first = counted[:, : self._tokens]
         paired = head_output[:, :, : self._tokens]
         directions = centred_directions(paired, first)
@@ -201,37 +217,34 @@ class SignalCollector:
                 "noise_unrelated": noise[1][row],
                 "noise_expected": noise[2][row],
             }
-            self._add_write(site, head_output, batch, row, sums)
+            sums |= self._written(site, head_output[row], stream, counted[row], row)
             batch.found.append((site, row, sums))
         if self.redundancy is not None:
             halves = self._groups[list(batch.places)] % 2
             seen = self.redundancy.read(head_output, counted, halves, batch.places)
             batch.seen.append((site, seen))
 
-    def _add_write(
+    def _written(
         self,
         site: AttentionSite,
         head_output: Tensor,
-        batch: BatchSums,
+        stream: Tensor | None,
+        counted: Tensor,
         row: int,
-        sums: dict[str, NDArray[np.float64]],
-    ) -> None:
-        if site not in self._writes.found:
-            for name in ("write_stream", "write_length", "write_square"):
-                sums[name] = np.full(site.heads, np.nan)
-            sums["written"] = np.full((site.heads, site.d_head), np.nan)
-            return
-        assert self.residuals is not None, "the model runs while its residual stream is read"
-        part = slice(row, row + 1)
-        written = write_sums(
-            head_output[part],
-            self.residuals.entering(self._writes.found[site])[part],
-            batch.counted[site.stack][part],
-            self._roots[site],
-        )
-        sums["write_stream"] = np.full(site.heads, written.stream)
-        sums["write_length"], sums["write_square"] = written.lengths, written.squares
-        sums["written"] = written.written
+    ) -> dict[str, NDArray[np.float64]]:
+        """What the heads write for one window; NaN where W_O is not known."""
+        if stream is None:
+            unknown = np.full(site.heads, np.nan)
+            names = ("write_stream", "write_length", "write_square")
+            written = np.full((site.heads, site.d_head), np.nan)
+            return {**dict.fromkeys(names, unknown), "written": written}
+        sums = write_sums(head_output[None], stream[row][None], counted[None], self._roots[site])
+        return {
+            "write_stream": np.full(site.heads, sums.stream),
+            "write_length": sums.lengths,
+            "write_square": sums.squares,
+            "written": sums.written,
+        }
 
     def keep(self, batch: BatchSums) -> None:
         """Count a batch: all its layers were read.
@@ -269,10 +282,11 @@ class SignalCollector:
             self._repeat()
             for stack, sites in self.sites.items():
                 stacks[stack] |= self.redundancy.of_stack(sites)
-        return SignalSums(numbers, stacks)
+        return SignalSums(numbers[:: self._every], stacks)
 
     def _repeat(self) -> None:
-        places = np.linspace(0, len(self._windows) - 1, REPEATED).round().astype(np.int64)
+        chosen = np.arange(0, len(self._windows), self._every)
+        places = chosen[np.linspace(0, len(chosen) - 1, REPEATED).round().astype(np.int64)]
         for place in np.unique(places).tolist():
             repeated = repeat_sums(self._model, self._windows[place], self._every_site)
             for site, found in (repeated or {}).items():

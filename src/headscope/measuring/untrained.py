@@ -22,7 +22,7 @@ from headscope.measuring.describe import describe_run
 from headscope.measuring.reduce import reduce_run
 from headscope.measuring.sample import share_of_seed
 from headscope.measuring.shard import measure_windows
-from headscope.measuring.signal import SignalCollector
+from headscope.measuring.signal import EVERY, SignalCollector
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
 from headscope.runs.choice_files import choices_are_whole, write_choices
@@ -88,7 +88,7 @@ def measure_untrained(
             collector = ChoiceCollector(np.arange(len(share)), sites, settings)
         signals = None
         if signal:
-            signals = SignalCollector(untrained, share, sites, settings, whole=False)
+            signals = SignalCollector(untrained, share, sites, settings, whole=False, every=EVERY)
         shard = measure_windows(
             untrained,
             share,
@@ -157,7 +157,7 @@ def _has_signal(run: RunFolder, seed: int, windows: int) -> bool:
         manifest = Manifest.read(run.null(seed), within=run.within)
     except RunError:
         return False
-    return signal_is_whole(run.null(seed), manifest, range(windows), within=run.within)
+    return signal_is_whole(run.null(seed), manifest, range(0, windows, EVERY), within=run.within)
 
 
 def _write(run: RunFolder, windows: Sequence[Window], folder: Path) -> CorpusRecord:
