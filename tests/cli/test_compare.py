@@ -17,7 +17,7 @@ def test_tables_fit_into_100_columns(command, demo_run, monkeypatch):
     tables, _, notes = outcome.out.partition("±     half")
     assert max(map(len, tables.splitlines())) <= 100
     assert "…  " not in tables, "no number is cut"
-    assert "minus run (1)" in notes
+    assert "minus demo (run, 1)" in notes
     assert "documents are too few" in notes
 
 

@@ -75,6 +75,13 @@ class FigureOptions(OptionGroup, panel=OUTPUT_PANEL):
     figure: Annotated[
         Path | None, typer.Option("--figure", help="Write a figure: .png, .svg or .pdf.")
     ] = None
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            help="Write a page: curves, role maps, verdicts and the most striking heads.",
+        ),
+    ] = None
     as_json: Json = False
     quiet: Quiet = False
 
@@ -94,6 +101,8 @@ def compare_command(
     matches = _matches(opened, comparing.seed, matching, output) if matching.match else {}
     if output.figure is not None and kind is not None:
         write_whole(output.figure, figure_bytes(comparison.figure(), kind))
+    if output.html is not None:
+        comparison.save(output.html)
     if output.as_json:
         typer.echo(json.dumps(comparison.to_json() | {"matches": _records(matches)}))
         return
@@ -104,6 +113,8 @@ def compare_command(
         print_match(table, str(runs[0]), other)
     if output.figure is not None and not output.quiet:
         typer.echo(f"figure  {output.figure}")
+    if output.html is not None and not output.quiet:
+        typer.echo(f"page  {output.html}")
 
 
 def _matches(

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from headscope.findings.resampling.resampled_run import interval_of
 from headscope.findings.roles import assign_roles
 from headscope.pages.figures.compare import compare_figure
 from headscope.pages.figures.compare_steps import compare_steps_figure
+from headscope.pages.side_by_side import model_columns, side_by_side_page
 from headscope.run import Run, open_run
+from headscope.runs.files import write_whole
 
 
 def training_steps(runs: Sequence[Run]) -> tuple[int, ...] | None:
@@ -81,6 +83,8 @@ class Comparison:
     """How the runs differ other than in the model, and what limits the comparison."""
     steps: tuple[int, ...] | None
     """The training step of each run, in the order of the runs; None when not asked for."""
+    runs: Mapping[str, Run] = field(default_factory=dict, repr=False)
+    """The runs, by the names that tables and figures have for them."""
 
     def figure(self) -> Figure:
         """The quantities over relative depth; over training steps where there are steps."""
@@ -89,6 +93,23 @@ class Comparison:
             return compare_figure(self.curves, titles)
         steps = dict(zip(self.thirds["run"].unique(), self.steps, strict=True))
         return compare_steps_figure(self.thirds, self.roles, steps, titles)
+
+    def save(self, path: str | Path) -> Path:
+        """The path of the page of the comparison, which is written: one file, works offline.
+
+        It shows the curves and, of each model, its role map, its verdicts and its most striking
+        heads.
+
+        Args:
+            path: Where to write it, such as `models.html`.
+        """
+        page = side_by_side_page(
+            model_columns({name: run.findings for name, run in self.runs.items()}),
+            self.figure(),
+            self.remarks,
+        )
+        write_whole(Path(path), page.encode())
+        return Path(path)
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain JSON values; null where there is no number."""
@@ -173,6 +194,7 @@ def compare(
         signal=signal_rows(rows),
         remarks=(*remarks(labels), *found),
         steps=order,
+        runs=labels,
     )
 
 

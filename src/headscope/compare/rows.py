@@ -10,6 +10,7 @@ from headscope.compare.shared_documents import (
     shared_documents,
 )
 from headscope.findings.resampling.resampled_run import ResampledRun
+from headscope.pages.figures.source import short_name
 from headscope.run import Run
 
 
@@ -87,16 +88,24 @@ def reference_of(row: Row, rows: Sequence[Row]) -> Row | None:
 
 
 def label_runs(runs: Sequence[Run]) -> dict[str, Run]:
-    """The runs by the names of their folders, with as much of the path as tells them apart.
+    """The runs by the names of their models; with the folder where models alone do not differ.
 
     Args:
         runs: In the order in which they are compared.
     """
-    paths = [run.folder.resolve() for run in runs]
+    models = [short_name(run.manifest.model.name) for run in runs]
+    if len(set(models)) == len(runs):
+        return dict(zip(models, runs, strict=True))
+    folders = _label_folders([run.folder.resolve() for run in runs])
+    labels = [f"{model} ({folder})" for model, folder in zip(models, folders, strict=True)]
+    return dict(zip(labels, runs, strict=True))
+
+
+def _label_folders(paths: Sequence[Path]) -> list[str]:
+    """The names of folders, with as much of the path as tells them apart."""
     for parts in range(1, max(len(path.parts) for path in paths) + 1):
         labels = [str(Path(*path.parts[-parts:])) for path in paths]
-        if len(set(labels)) == len(runs):
-            break
-    else:  # the same folder twice
-        labels = [f"{path.name} ({number})" for number, path in enumerate(paths, 1)]
-    return dict(zip(labels, runs, strict=True))
+        if len(set(labels)) == len(paths):
+            return labels
+    # The same folder twice.
+    return [f"{path.name}, {number}" for number, path in enumerate(paths, 1)]

@@ -1,5 +1,7 @@
 """The figures of a comparison show what the tables hold."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,18 @@ def test_every_quantity_has_a_panel_and_every_row_a_line(comparison):
         for name, rows in of_quantity.groupby("name"):
             np.testing.assert_array_equal(lines[name].get_xdata(), rows["depth"])
             np.testing.assert_array_equal(lines[name].get_ydata(), rows["value"])
+
+
+def test_a_figure_names_models_and_folders_only_where_models_are_the_same(demo_run, tmp_path):
+    folder = shutil.copytree(demo_run.folder, tmp_path / "some-folder")
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"name": "demo"', '"name": "models/other"', 1))
+    names = panel_lines(hs.compare([demo_run, folder]).figure().axes[0])
+    assert list(names) == ["demo", "other"]
+    assert list(panel_lines(hs.compare([demo_run, demo_run]).figure().axes[0])) == [
+        "demo (run, 1)",
+        "demo (run, 2)",
+    ]
 
 
 def test_steps_are_drawn_in_their_order(demo_run):

@@ -26,9 +26,9 @@ class Source:
     def of(cls, manifest: Manifest, stack: str) -> "Source":
         """The source of the figures of one attention stack of a run."""
         settings, sources = manifest.settings, manifest.corpus.sources
-        corpus = _short(sources[0]) + (f" and {len(sources) - 1} more" if sources[1:] else "")
+        corpus = short_name(sources[0]) + (f" and {len(sources) - 1} more" if sources[1:] else "")
         return cls(
-            model=_short(manifest.model.name),
+            model=short_name(manifest.model.name),
             stack=stack,
             corpus="standard input" if corpus == "-" else corpus,
             windows=manifest.corpus.windows,
@@ -54,6 +54,11 @@ class Source:
         return f"pairs: similarity at least {self.pairs.value:g} of the window's largest"
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
+    """The last part of a path or hub id, cut if it is long.
+
+    Args:
+        name: Of a model or a corpus.
+    """
     last = PurePath(name).name or name
     return last if len(last) <= _LONGEST_NAME else f"{last[: _LONGEST_NAME - 1]}…"
