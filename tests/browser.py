@@ -52,3 +52,14 @@ def open_page(browser, address: str, *, width: int = 1280, scheme: str = "light"
     page.on("dialog", on_dialog)
     page.goto(address)
     return opened
+
+
+def sideways(page) -> list[str]:
+    """What would have to be scrolled sideways: the page itself, or a part that hides its end."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll('*')]
+            .filter((part) => part.scrollWidth > part.clientWidth + 1 && part.clientWidth > 0)
+            .filter((part) => part === document.documentElement
+                || ['auto', 'scroll'].includes(getComputedStyle(part).overflowX))
+            .map((part) => part.className || part.tagName)"""
+    )

@@ -256,3 +256,21 @@ def test_a_stack_or_model_that_is_not_there_is_refused(view):
         view.stack("cross")
     with pytest.raises(ModelError):
         hs.look("./no-such-model", "two words")
+
+
+def test_the_measures_of_a_text_are_those_of_a_run_over_it(demo_float64, view, tmp_path):
+    corpus = tmp_path / "one.jsonl"
+    corpus.write_text(json.dumps({"text": TEXT}))
+    run = hs.analyze(
+        demo_float64,
+        corpus,
+        out=tmp_path / "run",
+        nulls=0,
+        min_tokens=2,
+        report=False,
+        progress=False,
+    )
+    mine, theirs = view.heads, run.heads
+    assert len(mine) == len(theirs) == 72
+    for name in ("mean_distance", "same_sentence", "repetition_expected", "separator_attention"):
+        np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-9, atol=1e-12)

@@ -50,6 +50,8 @@ def test_a_view_shows_itself(view, browser, tmp_path):
     opened = open_page(browser, hosted(tmp_path, "widget_viewer", widget.data))
     opened.page.wait_for_selector("[data-turn]")
     assert opened.page.locator(".head-cell").count() == 72
+    opened.page.click('.head-cell[data-layer="3"][data-head="1"]')
+    opened.page.wait_for_selector("text=A: layer 3, head 1")
     pairs = view.pairs[(view.pairs["layer"] == 3) & (view.pairs["head"] == 1)]
     assert int(opened.page.locator(".pair-count").get_attribute("data-pairs")) == len(pairs)
     assert "#" not in opened.page.url, "the notebook's own address is left alone"

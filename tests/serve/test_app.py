@@ -25,7 +25,7 @@ from headscope.serve.app import MOST_BYTES, make_app
 from headscope.serve.connections import GuardedConnection
 from headscope.serve.model_queue import WAITING, ModelQueue, Sentences
 from headscope.serve.server import HOST, MOST_CONNECTIONS, _listen, local_models, serve
-from tests.browser import open_page
+from tests.browser import open_page, sideways
 
 TEXT = "The cat sat on the mat. The dog saw the cat, and the cat ran away!"
 SERVE = """
@@ -82,13 +82,32 @@ def test_an_answer_is_what_the_page_of_the_text_would_hold(client, demo_model):
     view = hs.look(demo_model, TEXT)
     found = answer.json()
     split = found.pop("split")
+    assert found.pop("whole_tokens") == len(view.tokens)
     assert found == json.loads(json.dumps(viewer_payload(view.matrices())))
     assert "".join(split["texts"]) == TEXT
     assert split["by"] in ("heads", "rules")
 
 
 def test_long_texts_are_cut_off_at_the_limit(client):
-    assert len(ask(client, "word " * 500).json()["stacks"][0]["tokens"]) == 64
+    found = ask(client, "word " * 500).json()
+    assert len(found["stacks"][0]["tokens"]) == 64
+    assert found["whole_tokens"] == 502
+
+
+def test_progress_says_what_is_being_done(client, queue, demo_model, monkeypatch):
+    said = []
+
+    def say(*_, **__):
+        said.append(client.get("/progress").json())
+        return demo_model
+
+    monkeypatch.setattr(queue, "_loaded", None)
+    monkeypatch.setattr(model_queue, "load_model", say)
+    monkeypatch.setattr(model_queue, "sentences_of", lambda *_: say() and Sentences("rules", ()))
+    assert ask(client, TEXT).status_code == 200
+    demo = {"model": "demo"}
+    assert said == [{"what": "loading"} | demo, {"what": "reading"} | demo]
+    assert client.get("/progress").json() == {"what": "nothing", "model": ""}
 
 
 @pytest.mark.parametrize(
@@ -343,10 +362,56 @@ def test_the_live_page_shows_a_text_that_is_typed(browser, queue):
         opened.page.wait_for_selector("#hs-status[data-kind=error]")
         assert "one token" in opened.page.inner_text("#hs-status")
         assert opened.dialogs == []
-        assert {request.removeprefix(address) for request in opened.requests} <= {"/", "/look"}
+        assert {request.removeprefix(address) for request in opened.requests} <= {
+            "/",
+            "/look",
+            "/progress",
+        }
         # The browser itself logs that an answer was an error.
         assert all("422" in complaint for complaint in opened.complaints)
         opened.page.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_the_live_page_says_what_is_stale_cut_or_empty(browser, queue, monkeypatch, width, scheme):
+    go_on = threading.Event()
+    go_on.set()
+    look = queue.look
+
+    def slow_look(*question):
+        queue.doing = model_queue.Doing("loading", "demo")
+        go_on.wait(60)
+        return look(*question)
+
+    monkeypatch.setattr(queue, "look", slow_look)
+    with running(queue) as address:
+        opened = open_page(browser, address, width=width, scheme=scheme)
+        page = opened.page
+        opened.viewer_is_quiet()
+        assert page.is_hidden("#hs-cut")
+        page.fill("#hs-text", "many words " * 100)
+        assert "stale" in page.get_attribute("#hs-answer", "class"), "it belongs to another text"
+        assert "press Look" in page.inner_text("#hs-status")
+        go_on.clear()
+        page.click("#hs-ask")
+        page.wait_for_selector("#hs-status:text('loading demo')")
+        assert page.is_visible("#hs-progress")
+        opened.picture(f"serve-waiting-{width}")
+        go_on.set()
+        page.wait_for_selector("#hs-cut:text('it has 202 tokens, and the first 64 are shown')")
+        assert page.get_attribute("#hs-answer", "class") == ""
+        assert page.is_hidden("#hs-progress")
+        opened.viewer_is_quiet()
+        opened.picture(f"serve-cut-{width}")
+        page.fill("#hs-text", "  ")
+        page.click("#hs-ask")
+        assert "the text is empty" in page.inner_text("#hs-status")
+        assert "stale" in page.get_attribute("#hs-answer", "class")
+        page.fill("#hs-text", "many words " * 100)
+        assert page.get_attribute("#hs-answer", "class") == "", "what was shown belongs to it again"
+        assert sideways(page) == []
+        assert opened.complaints == []
+        page.close()
 
 
 def test_models_on_offer_are_those_named_the_demo_and_the_cached(tmp_path):

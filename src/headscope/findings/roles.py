@@ -54,6 +54,8 @@ class Role:
     """None for the roles of heads that have no trait."""
     title: str = ""
     """What pages call it; its name, if empty."""
+    claim: str = ""
+    """The claim of the paper that is about such heads, if there is one."""
 
     @property
     def words(self) -> str:
@@ -94,6 +96,7 @@ ROLES: Registry[Role] = Registry(
             ink="#FFFFFF",
             meaning="pairs that are one token twice, beyond chance",
             trait=Trait(excess("repetition"), 0.25),
+            claim="repetition-heads",
         ),
         Role(
             name="sentence-block",
@@ -102,6 +105,7 @@ ROLES: Registry[Role] = Registry(
             ink="#FFFFFF",
             meaning="pairs inside one sentence, beyond chance at their distance",
             trait=Trait(excess("same_sentence"), 0.25),
+            claim="same-sentence",
         ),
         Role(
             name="common-token",
@@ -109,6 +113,7 @@ ROLES: Registry[Role] = Registry(
             colour="#E69F00",
             meaning="pairs of different tokens that contain one common token, beyond chance",
             trait=Trait(excess("common_token"), 0.5),
+            claim="common-token-heads",
         ),
         Role(
             name="separator",
@@ -116,6 +121,7 @@ ROLES: Registry[Role] = Registry(
             colour="#CC79A7",
             meaning="attention on . ! ?",
             trait=Trait(share("separator_attention"), 0.25),
+            claim="separators",
         ),
         Role(
             name="special-separator",
@@ -123,6 +129,7 @@ ROLES: Registry[Role] = Registry(
             colour="#F0E442",
             meaning="attention on special separators ([SEP], </s>)",
             trait=Trait(share("special_separator_attention"), 0.25),
+            claim="special-separators",
         ),
         Role(name="local", letter="L", colour="#56B4E9", meaning="pairs of near tokens"),
         Role(
@@ -184,7 +191,7 @@ def _roles_of_stack(heads: pd.DataFrame, bars: Mapping[str, float]) -> pd.DataFr
     for place, head in enumerate(heads.to_dict("records")):
         strength = {role: float(values[place]) for role, values in strengths.items()}
         beyond = {
-            role: _beyond(value, bars[role])
+            role: beyond_bar(value, bars[role])
             for role, value in strength.items()
             if np.isfinite(value)
         }
@@ -208,8 +215,13 @@ def _roles_of_stack(heads: pd.DataFrame, bars: Mapping[str, float]) -> pd.DataFr
     return pd.DataFrame(records)
 
 
-def _beyond(strength: float, bar: float) -> float:
-    """How much of the way from the bar to 1 a head goes; traits with different bars compare."""
+def beyond_bar(strength: float, bar: float) -> float:
+    """How much of the way from the bar to 1 a head goes; traits with different bars compare.
+
+    Args:
+        strength: How strongly the head has the trait.
+        bar: What it must exceed.
+    """
     return (strength - bar) / max(1 - bar, 1e-9)
 
 
@@ -219,3 +231,29 @@ def _role_by_distance(distance_to_random: float) -> str:
     if distance_to_random >= BROAD_ABOVE:
         return "broad"
     return "none"
+
+
+def role_order(heads: pd.DataFrame, roles: pd.DataFrame) -> list[int]:
+    """The place of each head of a stack among those of its role, from 0, the clearest first.
+
+    Roles without a trait are ordered by the distance of their pairs: broad heads from the farthest,
+    others from the nearest.
+
+    Args:
+        heads: A table of measures per head of one stack.
+        roles: Their roles, in the same order.
+    """
+    distance = (heads["mean_distance"] / heads["mean_distance_expected"]).to_numpy(float)
+    clearness = np.zeros(len(heads))
+    for role in ROLES:
+        here = (roles["role"] == role.name).to_numpy()
+        if role.trait is not None:
+            clearness[here] = role.trait.strength(heads).to_numpy(float)[here]
+        else:
+            clearness[here] = distance[here] if role.name == "broad" else -distance[here]
+    ranks = (
+        pd.Series(clearness)
+        .groupby(roles["role"].to_numpy())
+        .rank(method="first", ascending=False, na_option="bottom")
+    )
+    return [int(rank) - 1 for rank in ranks]

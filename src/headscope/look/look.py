@@ -11,7 +11,8 @@ import numpy as np
 
 from headscope.errors import CorpusError, MeasurementError, SettingsError, shortened
 from headscope.kernels.token_rows import all_finite, column_mass, scaled_mass
-from headscope.look.view import LayerView, StackView, View
+from headscope.look.stack_view import LayerView, StackView
+from headscope.look.view import View
 from headscope.measuring.batch import stack_reading
 from headscope.measuring.labels import label_tokens
 from headscope.models.load import LoadOptions, load_model

@@ -1,7 +1,7 @@
 """A view of one text: every matrix of every head, and the tables that follow from them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.errors import SettingsError
 from headscope.kernels.pairs import Pairs, choose_pairs, focal_tokens
 from headscope.kernels.similarity import similarity
-from headscope.kernels.window_batch import SENTENCE, TOKEN, WindowBatch
-from headscope.models.site import AttentionSite
+from headscope.kernels.window_batch import SENTENCE, TOKEN
+from headscope.look.head_measures import head_measures
+from headscope.look.stack_view import LayerView, StackView
 from headscope.pages.notebook import MimeBundle, notebook_bundle
+from headscope.pages.viewer.head_packing import is_long
 from headscope.pages.viewer.matrices import LayerMatrices, StackMatrices, TextMatrices
 from headscope.pages.viewer.page import viewer_page, viewer_payload
 from headscope.runs.files import write_whole
@@ -28,27 +30,6 @@ from headscope.settings import (
     SimilarityVariant,
     similarity_variant,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class LayerView:
-    """What a layer computed for the text, in the shape of the kernels: a batch of one."""
-
-    site: AttentionSite
-    head_output: Float[Tensor, "1 head token d_head"]
-    attention: Float[Tensor, "1 head token key"]
-    column_mass: Float[Tensor, "1 head key"]
-    """Scaled to a maximum of 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class StackView:
-    """An attention stack, and the text as that stack reads it."""
-
-    batch: WindowBatch
-    tokens: tuple[str, ...]
-    key_tokens: tuple[str, ...]
-    layers: list[LayerView] = field(default_factory=list)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -169,6 +150,16 @@ class View:
         tables = [self._focal_table(place) for place in range(len(self.layers))]
         return pd.concat(tables, ignore_index=True)
 
+    @cached_property
+    def heads(self) -> pd.DataFrame:
+        """The measures of each head on this text: a row per layer and head, like `Run.heads`.
+
+        Measures that take profiles by distance (half distance, block contrast) are NaN. One text is
+        little evidence: what a head does in general, a run over many texts tells.
+        """
+        here = self._here
+        return head_measures(here.layers, here.batch, self.settings, self.stack_name)
+
     def save(self, path: str | Path) -> Path:
         """The path of the interactive page of the text, which is written: one file, works offline.
 
@@ -220,9 +211,17 @@ class View:
             counted=_array(batch.counted[0]),
             first=_array(batch.first[0]),
             layers=view._layer_matrices(),
+            numbers=view._numbers,
+            heads=view.heads,
         )
 
+    @property
+    def _numbers(self) -> int:
+        """How many numbers all heads write."""
+        return sum(layer.head_output.numel() for layer in self._here.layers)
+
     def _layer_matrices(self) -> Iterator[LayerMatrices]:
+        with_pairs = SIMILARITY_VARIANTS if is_long(self._numbers) else ()
         for layer in self._here.layers:
             yield LayerMatrices(
                 layer=layer.site.layer,
@@ -233,7 +232,16 @@ class View:
                     variant: _array(self._matrices(layer, variant)[0])
                     for variant in SIMILARITY_VARIANTS
                 },
+                pairs={variant: self._pair_places(layer, variant) for variant in with_pairs},
             )
+
+    def _pair_places(
+        self, layer: LayerView, variant: SimilarityVariant
+    ) -> Int[np.ndarray, "3 pair"]:
+        """Head, i and j of the pairs of a layer, in any variant of C."""
+        matrix = self._matrices(layer, variant)
+        pairs = choose_pairs(matrix, self._here.batch.counted, self.settings.pairs)
+        return np.stack([_array(values) for values in (pairs.head, pairs.i, pairs.j)])
 
     def _matrices(
         self, layer: LayerView, variant: SimilarityVariant

@@ -2,6 +2,7 @@
 
 import base64
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ STEPS = 254
 def packed_bytes(values: NDArray[Any]) -> str:
     """The bytes of an array, by zlib and base64; little-endian, as browsers read them."""
     ordered = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-    return base64.b64encode(zlib.compress(ordered.tobytes(), 4)).decode()
+    return base64.b64encode(zlib.compress(ordered.tobytes(), 6)).decode()
 
 
 def plain_floats(values: Float[np.ndarray, "..."]) -> str:
@@ -26,13 +27,23 @@ def plain_floats(values: Float[np.ndarray, "..."]) -> str:
 
 
 def packed_maps(
-    matrices: Float[np.ndarray, "head row column"], *, symmetric: bool = False
+    matrices: Float[np.ndarray, "head row column"],
+    *,
+    symmetric: bool = False,
+    ranges: Sequence[tuple[float, float]] | None = None,
 ) -> dict[str, Any]:
     """Matrices as JSON values: each in steps between its own low and high end.
 
     Of symmetric matrices only the upper triangle is kept, diagonal included, row by row.
+
+    Args:
+        matrices: One for each head.
+        symmetric: Whether they are.
+        ranges: The ends of each; by default those that its own numbers have.
     """
-    low, high = np.array([value_range(matrix) for matrix in matrices]).reshape(-1, 2).T
+    if ranges is None:
+        ranges = [value_range(matrix) for matrix in matrices]
+    low, high = np.array(ranges).reshape(-1, 2).T
     scaled = (matrices - low[:, None, None]) / (high - low)[:, None, None]
     steps = np.where(np.isnan(scaled), STEPS + 1, np.rint(STEPS * scaled.clip(0, 1)))
     kept = steps.astype(np.uint8)

@@ -1,7 +1,7 @@
 """`headscope serve`: the live viewer, on this machine only (extra `serve`).
 
-In reading order: `server` (the models on offer, and the server), `app` (its two pages),
-`model_queue` (one model in memory, one text at a time).
+In reading order: `server` (the models on offer, and the server), `app` (its page, and what
+that asks for), `model_queue` (one model in memory, one text at a time).
 """
 
 PORT = 8000

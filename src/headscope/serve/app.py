@@ -1,4 +1,4 @@
-"""The web application: a page with the list of models, and `/look`, which shows a text."""
+"""The web application: a page with the models, `/look`, which shows a text, and `/progress`."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -40,7 +40,7 @@ def make_app(queue: ModelQueue) -> Starlette:
         title="headscope",
         styles=("base", "viewer", "serve"),
         script="page_serve",
-        data={"models": list(queue.models), "max_bytes": MOST_BYTES},
+        data={"models": list(queue.models), "max_tokens": queue.max_tokens},
         values={"models": list(queue.models)},
         connects=True,
     )
@@ -50,6 +50,9 @@ def make_app(queue: ModelQueue) -> Starlette:
         headers = {"Content-Security-Policy": policy} | SAFE_HEADERS
         return HTMLResponse(page.encode(), headers=headers)
 
+    async def show_progress(_: Request) -> Response:
+        return JSONResponse(asdict(queue.doing), headers=SAFE_HEADERS)
+
     async def look_at(request: Request) -> Response:
         question = await _question(request)
         with queue.place():
@@ -58,6 +61,7 @@ def make_app(queue: ModelQueue) -> Starlette:
     return Starlette(
         routes=[
             Route("/", show_page),
+            Route("/progress", show_progress),
             Route("/look", _answering_errors(look_at), methods=["POST"]),
         ],
         # Another site may point its own host name at this machine (DNS rebinding): refuse those.
@@ -113,7 +117,10 @@ async def _body(request: Request) -> bytes:
 
 def _answer(queue: ModelQueue, question: tuple[str, str]) -> Response:
     answer = queue.look(*question)
-    payload = viewer_payload(answer.view.matrices()) | {"split": asdict(answer.sentences)}
+    payload = viewer_payload(answer.view.matrices()) | {
+        "split": asdict(answer.sentences),
+        "whole_tokens": answer.tokens,
+    }
     content = as_script_data(payload)
     return Response(str(content), media_type="application/json", headers=SAFE_HEADERS)
 

@@ -54,12 +54,25 @@ class BusyError(HeadscopeError):
 
 
 @dataclass(frozen=True, slots=True)
+class Doing:
+    """What the queue is doing."""
+
+    what: Literal["nothing", "loading", "reading"]
+    model: str = ""
+
+
+IDLE = Doing("nothing")
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What the live page shows of a text."""
 
     view: View
     sentences: Sentences
     """Of the part of the text that the view shows."""
+    tokens: int
+    """Number of tokens of the whole text, special ones included; the view may show fewer."""
 
 
 class ModelQueue:
@@ -73,6 +86,8 @@ class ModelQueue:
     def __init__(self, models: Mapping[str, str], *, max_tokens: int) -> None:
         self.models = models
         self.max_tokens = max_tokens
+        self.doing = IDLE
+        """What is going on, for people who wait."""
         self._loaded: LoadedModel | None = None
         self._loaded_name: str | None = None
         self._work = threading.Lock()
@@ -115,6 +130,8 @@ class ModelQueue:
                     f"{model} failed ({type(error).__name__}: {in_one_line(error)}); "
                     "choose another model"
                 ) from error
+            finally:
+                self.doing = IDLE
 
     def _answer(self, model: LoadedModel, text: str) -> Answer:
         limit = self.max_tokens
@@ -123,16 +140,19 @@ class ModelQueue:
             raise ModelError(f"{model.name} reads no text; choose another model")
         if tokenizer.max_tokens is not None:
             limit = min(limit, tokenizer.max_tokens)
+        self.doing = Doing("reading", model.name)
         view = look(model, text, window=limit)
         ends = tokenizer.encode(text).ends
-        body = limit - len(tokenizer.prefix_ids) - len(tokenizer.suffix_ids)
+        special = len(tokenizer.prefix_ids) + len(tokenizer.suffix_ids)
+        body = limit - special
         shown = text[: int(ends[body - 1])] if len(ends) > body else text
-        return Answer(view, sentences_of(model, shown))
+        return Answer(view, sentences_of(model, shown), len(ends) + special)
 
     def _load(self, model: str) -> LoadedModel:
         if self._loaded is None or self._loaded_name != model:
             # The old model is released first: two may not fit into memory.
             self._loaded = None
+            self.doing = Doing("loading", model)
             loaded = load_model(self.models[model])
             loaded.name = model
             self._loaded = loaded

@@ -51,6 +51,21 @@ def test_no_words_leave_the_page(name, drawn):
         assert box.y1 <= figure.bbox.y1 + 1, text
 
 
+def test_the_figure_of_layers_says_what_its_lines_are(drawn):
+    (legend,) = drawn["layers"].legends
+    styles = {
+        text.get_text(): line.get_linestyle()
+        for text, line in zip(legend.get_texts(), legend.get_lines(), strict=True)
+    }
+    assert styles == {
+        "measured": "-",
+        "all pairs at the same distances": "--",
+        "number of heads": ":",
+    }
+    used = {line.get_linestyle() for panel in drawn["layers"].axes for line in panel.lines}
+    assert used == set(styles.values())
+
+
 @pytest.mark.parametrize("name", FIGURES.names)
 def test_equal_results_give_equal_svg_with_text_as_text(name, few):
     one, other = (figure_bytes(draw_figure(name, few), "svg") for _ in range(2))

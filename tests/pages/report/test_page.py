@@ -11,9 +11,10 @@ import pytest
 
 from headscope.findings.findings_table import finding_columns, finding_rows
 from headscope.findings.roles import ROLES
+from headscope.findings.striking import striking_heads
 from headscope.pages.report.page import WORDS
 from headscope.run import Run, open_run
-from tests.browser import open_page
+from tests.browser import open_page, sideways
 from tests.faults.seed_files import KEPT
 
 
@@ -46,8 +47,8 @@ def test_the_page_opens_whole_without_a_network(browser, demo_run, scheme, devic
     opened.picture(f"report-{device}-{scheme}")
     assert opened.complaints == []
     assert len(opened.requests) == 1
-    # Wide parts scroll in themselves; the page as a whole never does.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert sideways(page) == []
     assert page.locator("figure svg").count() >= 8
     cells = page.locator("table.layers").locator("tbody tr").all_inner_texts()
     assert [cell.split("\t") for cell in cells] == finding_rows(demo_run.layers)
@@ -115,6 +116,73 @@ def test_a_click_on_a_head_opens_its_profile(opened, demo_run):
     assert opened.page.locator(".head-profile h3").count() == 1
 
 
+def test_the_page_opens_on_its_most_striking_head_and_says_why(opened, demo_run):
+    (head,) = striking_heads(demo_run.heads, most=1)
+    opened.page.wait_for_selector(f"h3:text('Layer {head.layer}, head {head.head}:')")
+    assert head.why in opened.page.inner_text(".head-profile .why")
+    assert "#head" not in opened.page.url
+    strengths = head.role.trait.strength(demo_run.heads)
+    assert head.strength == strengths.max()
+    open_head(opened, 6, 12)
+    assert opened.page.locator(".head-profile .why").count() == 0
+
+
+def test_heads_are_found_by_role_and_in_the_order_of_a_measure(opened, demo_run):
+    roles = demo_run.roles
+    role = roles["role"].value_counts().index[0]
+    opened.page.select_option(".find-role", role)
+    opened.page.wait_for_selector(f".finder output:text('of {len(roles)} heads')")
+    bright = opened.page.locator(".role-map button:not(.faint)")
+    assert bright.count() == (roles["role"] == role).sum()
+    opened.page.select_option(".find-role", "")
+    opened.page.select_option(".find-sort", "repetition")
+    best = demo_run.heads.sort_values("repetition", ascending=False).head(20)
+    opened.page.wait_for_selector(".ranked-heads li")
+    shown = opened.page.locator(".ranked-heads li").all_inner_texts()
+    assert len(shown) == 20
+    values = [float(line.split()[1]) for line in shown]
+    np.testing.assert_allclose(values, best["repetition"], rtol=0.01)
+    row = best.iloc[3]
+    place = f"{row['layer']}.{row['head']}"
+    opened.page.click(f".ranked-heads a:text-is('{place}')")
+    opened.page.wait_for_selector(f"h3:text('Layer {row['layer']}, head {row['head']}:')")
+    opened.page.select_option(".find-sort", "")
+    assert opened.page.is_hidden(".ranked-heads")
+
+
+def test_verdicts_and_role_map_name_the_same_heads_and_lead_to_each_other(browser, verdict_run):
+    opened = open_page(browser, (verdict_run.folder / "report.html").as_uri())
+    page = opened.page
+    named = 0
+    for verdict in verdict_run.claims():
+        heads = [tuple(map(int, re.findall(r"\d+", name))) for name in verdict.finding.heads]
+        item = page.locator(f'.verdicts li[data-claim="{verdict.name}"]')
+        links = item.locator(".named-heads a[href^='#head=']").all_inner_texts()
+        assert [tuple(map(int, link.split("."))) for link in links] == heads[: len(links)]
+        cells = page.locator(f'.role-map button[data-claims~="{verdict.name}"]')
+        on_map = {
+            (int(cell.get_attribute("data-layer")), int(cell.get_attribute("data-head")))
+            for cell in cells.all()
+        }
+        beyond = set(heads) if verdict.finding.status == "holds" else set()
+        assert on_map == beyond
+        named += len(beyond)
+    assert named > 0, "some verdict names heads"
+    assert page.locator(".role-map .named").count() > 0
+    page.click(".named-heads a >> nth=0")
+    title = page.locator(".named-heads a >> nth=0").inner_text().split(".")
+    page.wait_for_selector(f"h3:text('Layer {title[0]}, head {title[1]}:')")
+    back = page.locator(".head-profile a[href*='-claim-'] >> nth=0")
+    target = back.get_attribute("href").removeprefix("#")
+    assert page.locator(f'[id="{target}"]').count() == 1
+    for link in page.locator(".roles a").all():
+        assert page.locator(f'[id="{link.get_attribute("href")[1:]}"]').count() == 1
+    back.click()
+    assert page.url.endswith(target)
+    assert opened.complaints == []
+    page.close()
+
+
 def test_heads_can_be_reached_with_the_keyboard_alone(opened):
     opened.page.focus('.role-map button[data-layer="1"][data-head="1"]')
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
@@ -124,7 +192,7 @@ def test_heads_can_be_reached_with_the_keyboard_alone(opened):
 
 
 def test_verdicts_lead_to_their_figures(opened, demo_run):
-    for link in opened.page.locator(".verdicts a, nav a").all():
+    for link in opened.page.locator(".verdicts a:not([href^='#head=']), nav a").all():
         target = link.get_attribute("href").removeprefix("#")
         assert opened.page.locator(f'[id="{target}"]').count() == 1, target
     assert opened.page.locator(".verdicts li").count() == 1, "12 windows are too few, said once"

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import headscope as hs
+from headscope.findings.roles import assign_roles
 from headscope.pages.document import make_page
+from headscope.pages.viewer import head_packing
 from headscope.pages.viewer.matrices import LayerMatrices, StackMatrices, TextMatrices
-from headscope.pages.viewer.page import viewer_payload
+from headscope.pages.viewer.page import viewer_page, viewer_payload
 from headscope.settings import PairRule, Settings
-from tests.browser import open_page
+from tests.browser import open_page, sideways
 from tests.models.families import FAMILIES, Family, build
 from tests.text.tiny_tokenizers import SAMPLE, wordpiece
 
@@ -43,6 +45,11 @@ def opened(browser, address):
     assert opened.requests == [address]
 
 
+def go(opened, fragment, turn):
+    opened.page.evaluate("hash => { location.hash = hash; }", fragment)
+    return opened.viewer_is_quiet(turn)
+
+
 def pairs_of(view, layer, head):
     return view.pairs[(view.pairs["layer"] == layer) & (view.pairs["head"] == head)]
 
@@ -60,7 +67,168 @@ def test_the_page_opens_whole_without_a_network(browser, address, device, width,
     assert opened.complaints == []
     assert len(opened.requests) == 1
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert sideways(opened.page) == []
     assert opened.page.locator(".head-cell").count() == 72
+    opened.page.close()
+
+
+def test_the_page_says_what_it_shows_and_opens_on_a_striking_head(opened, view):
+    turn = opened.viewer_is_quiet()
+    assert opened.page.inner_text(".lead").startswith(
+        "Each small map is one attention head: how sim"
+    )
+    # Independently: the repetition head with the largest excess over all pairs at its distances.
+    table = view.pairs
+    tokens, sentences = np.array([t.lower() for t in view.tokens]), view.sentences
+    rates = {}
+    for distance in range(1, len(tokens)):
+        i = np.arange(len(tokens) - distance)
+        both = (sentences[i] >= 0) & (sentences[i + distance] >= 0)
+        rates[distance] = (tokens[i] == tokens[i + distance])[both].mean() if both.any() else 0
+    table = table.assign(expected=table["distance"].map(rates))
+    means = table.groupby(["layer", "head"])[["same_token", "expected"]].mean()
+    excess = (means["same_token"] - means["expected"]) / (1 - means["expected"])
+    layer, head = excess.idxmax()
+    assert opened.page.inner_text(".panel-title") == f"A: layer {layer}, head {head}"
+    about = opened.page.inner_text(".about")
+    assert about.startswith("The page opens on this head as the clearest repetition head")
+    assert f"strength {excess.max():.2f}" in about
+    opened.page.click(".help summary")
+    assert "focal token" in opened.page.inner_text(".help dl")
+    opened.page.check("input[value=attention]")
+    opened.viewer_is_quiet(turn)
+    assert "attends to" in opened.page.inner_text(".lead")
+
+
+def test_heads_are_found_by_role_and_in_the_order_of_a_measure(opened, view):
+    turn = opened.viewer_is_quiet()
+    roles = assign_roles(view.heads)
+    opened.page.select_option(".find-role", "repetition")
+    turn = opened.viewer_is_quiet(turn)
+    wanted = roles[roles["role"] == "repetition"]
+    assert opened.page.locator(".head-cell:not(.faint)").count() == len(wanted) > 0
+    assert f"{len(wanted)} of 72 heads" in opened.page.inner_text(".finder")
+    assert "repetition" in opened.page.inner_text(".about")
+    opened.page.select_option(".find-role", "")
+    opened.page.select_option(".find-sort", "mean_distance")
+    turn = opened.viewer_is_quiet(turn)
+    values = view.heads.sort_values("mean_distance", ascending=False)["mean_distance"].to_numpy()
+    shown = [float(text) for text in opened.page.locator(".ranked-cell b").all_inner_texts()]
+    np.testing.assert_allclose(shown, values, rtol=0.006)
+    opened.picture("look-ranked")
+    opened.page.click(".find-rising")
+    opened.viewer_is_quiet(turn)
+    shown = [float(text) for text in opened.page.locator(".ranked-cell b").all_inner_texts()]
+    np.testing.assert_allclose(shown, values[::-1], rtol=0.006)
+
+
+def test_small_maps_have_the_colours_of_the_large_matrix(opened):
+    """46 tokens in 40 cells: the cells of single tokens must have the same colour in both."""
+    turn = opened.viewer_is_quiet()
+    for shown, fragment in [("raw", "head=3.1"), ("raw", "head=2.3"), ("attention", "head=2.2")]:
+        turn = go(opened, f"{fragment}&show={shown}&mask=1", turn)
+        opened.page.wait_for_timeout(300)
+        same = opened.page.evaluate(COLOURS_OF_BOTH)
+        assert same["cells"] > 300
+        assert same["equal"] >= 0.95 * same["cells"], (fragment, shown, same)
+    assert opened.page.locator(".grid-place .scale .bar").count() >= 1
+
+
+COLOURS_OF_BOTH = """() => {
+    const small = document.querySelector(".head-cell.chosen canvas");
+    const large = document.querySelector(".head-panel canvas.matrix");
+    const n = 46, side = small.width;
+    const start = (cell) => Math.floor((cell * n) / side);
+    const single = [...Array(side).keys()].filter((cell) => start(cell + 1) - start(cell) === 1);
+    const ratio = window.devicePixelRatio || 1;
+    // The matrix takes what is right of its labels: the square that ends at the lower right corner.
+    const labels = Number(large.dataset.margin) * ratio;
+    const cellSize = (large.width - labels) / n;
+    const pixels = (canvas) => {
+        const copy = Object.assign(
+            document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+        const context = copy.getContext("2d", { willReadFrequently: true });
+        context.drawImage(canvas, 0, 0);
+        return context.getImageData(0, 0, copy.width, copy.height).data;
+    };
+    const [few, many] = [pixels(small), pixels(large)];
+    let cells = 0, equal = 0;
+    for (const row of single) for (const column of single) {
+        // Below the diagonal: pairs are framed above it; and not where sentences are outlined.
+        if (column >= row) continue;
+        const x = Math.floor(labels + (start(column) + 0.5) * cellSize);
+        const y = Math.floor(labels + (start(row) + 0.5) * cellSize);
+        const [one, other] = [4 * (row * side + column), 4 * (y * large.width + x)];
+        cells++;
+        const off = [0, 1, 2].map((k) => Math.abs(few[one + k] - many[other + k]));
+        if (Math.max(...off) <= 6) equal++;
+    }
+    return { cells, equal };
+}"""
+
+
+def test_the_text_is_beside_the_matrix_whatever_the_number_of_layers(browser, tmp_path):
+    payload = viewer_payload(large_text(tokens=300, heads=9, d_head=16))
+    (stack,) = payload["stacks"]
+    stack["layers"] = [stack["layers"][0] | {"layer": layer} for layer in range(1, 31)]
+    opened = open_page(browser, written(payload, tmp_path))
+    opened.viewer_is_quiet()
+    matrix = opened.page.locator("canvas.matrix").bounding_box()
+    text = opened.page.locator(".text-box").bounding_box()
+    grid = opened.page.locator(".grid-box").bounding_box()
+    assert text["x"] >= matrix["x"] + matrix["width"]
+    assert abs(text["y"] - matrix["y"]) < 200
+    assert text["y"] + text["height"] <= 900 + 250, "it scrolls by itself"
+    assert grid["height"] < 900
+    opened.page.click('.head-cell[data-layer="30"][data-head="9"]')
+    assert opened.page.evaluate("window.scrollY") < 200, "the grid scrolls by itself"
+    opened.page.close()
+
+
+def test_long_texts_show_the_strongest_arcs_and_all_of_a_token_under_the_pointer(browser, tmp_path):
+    opened = open_page(browser, written(viewer_payload(large_text(200, 2, 16)), tmp_path))
+    turn = opened.viewer_is_quiet()
+    turn = go(opened, "pairs=top:0.03", turn)
+    pairs = int(opened.page.locator(".pair-count").get_attribute("data-pairs"))
+    assert pairs == 597
+    assert f"120 most similar of {pairs}" in opened.page.inner_text(".text-arcs .more")
+    assert opened.page.locator(".text-arcs").get_attribute("data-arcs") == "120"
+    opened.page.hover('.token[data-place="3"]')
+    assert int(opened.page.locator(".text-arcs").get_attribute("data-arcs")) > 120
+    opened.page.close()
+
+
+@pytest.mark.parametrize("rule", ["top:0.01", "max:0.6"])
+def test_a_compact_page_has_the_exact_pairs_of_its_own_rule(
+    browser, demo_model, tmp_path, monkeypatch, rule
+):
+    whole = hs.look(demo_model, TEXT, pairs=rule)
+    exact = len(viewer_page(whole.matrices()).encode())
+    monkeypatch.setattr(head_packing, "MOST_PLAIN", 1000)
+    compact = whole.save(tmp_path / "look.html")
+    assert compact.stat().st_size < 0.75 * exact
+    opened = open_page(browser, compact.as_uri())
+    turn = opened.viewer_is_quiet()
+    for variant in ("raw", "centred", "cosine"):
+        same = with_settings(whole, similarity=variant)
+        for layer, head in [(1, 1), (2, 2), (3, 7), (6, 12)]:
+            turn = go(opened, f"head={layer}.{head}&show={variant}&pairs={rule}&mask=0.3", turn)
+            drawn = opened.page.locator(".pair-count").get_attribute("data-pairs")
+            assert int(drawn) == len(pairs_of(same, layer, head))
+            place = int(pairs_of(same, layer, head).iloc[0]["i"])
+            opened.page.hover(f'.token[data-place="{place}"]')
+            row = same.similarity[layer - 1, head - 1, place]
+            said = opened.page.locator(".row-readout").inner_text().split(": ", 2)[2].split()
+            assert abs(float(said[1]) - row.max()) < 0.15 * row.std()
+    turn = go(opened, "head=2.2&show=attention", turn)
+    place = whole.tokens.index("dog")
+    opened.page.hover(f'.token[data-place="{place}"]')
+    row = whole.attention[1, 1, place]
+    said = opened.page.locator(".row-readout").inner_text().split(": ", 2)[2].split()
+    assert said[0] == whole.tokens[int(row.argmax())]
+    assert abs(np.sqrt(float(said[1])) - np.sqrt(row.max())) < np.sqrt(row.max()) / 15
+    assert "are exact" in opened.page.locator(".help").inner_html()
+    assert opened.complaints == []
     opened.page.close()
 
 
@@ -102,7 +270,7 @@ def test_every_head_and_variant_has_the_pairs_and_the_focal_token_of_the_library
 
 
 def test_the_mask_slider_marks_the_tokens_of_high_attention(opened, view):
-    turn = opened.viewer_is_quiet()
+    turn = go(opened, "head=3.1", opened.viewer_is_quiet())
     for threshold in (0.1, 0.3, 0.55, 1.0):
         opened.page.locator(".mask-value").fill(str(threshold))
         turn = opened.viewer_is_quiet(turn)
@@ -114,7 +282,7 @@ def test_the_mask_slider_marks_the_tokens_of_high_attention(opened, view):
 
 
 def test_the_address_holds_the_state_and_brings_it_back(browser, opened, address):
-    turn = opened.viewer_is_quiet()
+    turn = go(opened, "head=3.1", opened.viewer_is_quiet())
     opened.page.check("input[value=cosine]")
     turn = opened.viewer_is_quiet(turn)
     opened.page.check("input[type=checkbox]")
@@ -132,7 +300,7 @@ def test_the_address_holds_the_state_and_brings_it_back(browser, opened, address
 
 
 def test_a_token_under_the_pointer_shows_its_row(opened, view):
-    opened.viewer_is_quiet()
+    go(opened, "head=3.1", opened.viewer_is_quiet())
     place = view.tokens.index("dog")
     opened.page.hover(f'.token[data-place="{place}"]')
     told = opened.page.locator(".row-readout").inner_text()
@@ -144,7 +312,7 @@ def test_a_token_under_the_pointer_shows_its_row(opened, view):
 
 
 def test_attention_is_shown_to_a_step_of_its_root(opened, view):
-    turn = opened.viewer_is_quiet()
+    turn = go(opened, "head=3.1", opened.viewer_is_quiet())
     opened.page.check("input[value=attention]")
     opened.viewer_is_quiet(turn)
     place = view.tokens.index("dog")
@@ -159,7 +327,7 @@ def test_attention_is_shown_to_a_step_of_its_root(opened, view):
 
 
 def test_heads_can_be_chosen_with_the_keyboard(opened):
-    turn = opened.viewer_is_quiet()
+    turn = go(opened, "head=3.1", opened.viewer_is_quiet())
     opened.page.focus('.head-cell[data-layer="3"][data-head="1"]')
     opened.page.keyboard.press("ArrowDown")
     turn = opened.viewer_is_quiet(turn)
@@ -212,15 +380,7 @@ def test_512_tokens_of_144_heads_switch_within_100_ms(browser, tmp_path):
     payload = viewer_payload(large_text(tokens=512, heads=12, d_head=64))
     (stack,) = payload["stacks"]
     stack["layers"] = [stack["layers"][0] | {"layer": layer} for layer in range(1, 13)]
-    page = make_page(
-        "look.html.jinja",
-        title="large",
-        styles=("base", "viewer"),
-        script="page_viewer",
-        data=payload,
-    )
-    (tmp_path / "large.html").write_bytes(page.encode())
-    opened = open_page(browser, (tmp_path / "large.html").as_uri())
+    opened = open_page(browser, written(payload, tmp_path))
     turn = opened.viewer_is_quiet()
     medians = []
     # The machine may be busy with something else: a quiet round is enough.
@@ -235,6 +395,18 @@ def test_512_tokens_of_144_heads_switch_within_100_ms(browser, tmp_path):
     opened.picture("look-512")
     opened.page.close()
     assert min(medians) < 100, medians
+
+
+def written(payload, folder):
+    page = make_page(
+        "look.html.jinja",
+        title="large",
+        styles=("base", "viewer"),
+        script="page_viewer",
+        data=payload,
+    )
+    (folder / "large.html").write_bytes(page.encode())
+    return (folder / "large.html").as_uri()
 
 
 def large_text(tokens: int, heads: int, d_head: int) -> TextMatrices:

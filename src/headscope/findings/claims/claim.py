@@ -57,7 +57,8 @@ class Finding:
     tests: tuple[Test, ...] = ()
     """All comparisons, where the verdict rests on several."""
     heads: tuple[str, ...] = ()
-    """The heads that it names, the strongest first."""
+    """The heads beyond the bar, the strongest first; where there is none, the strongest. Written
+    `layer 3 head 7`."""
 
 
 def find_all(tests: Sequence[Test], summary: str) -> Finding:

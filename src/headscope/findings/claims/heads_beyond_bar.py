@@ -13,9 +13,6 @@ from headscope.findings.resampling.resampled_run import ResampledRun, Samples
 Strength = Callable[[ResampledRun], Float64[np.ndarray, "sample head_of_any_layer"]]
 """How strongly each head shows the trait, per sample."""
 
-_NAMED = 5
-"""Maximum number of heads that a finding names."""
-
 
 def judge_heads_beyond_bar(
     evidence: Evidence, strength: Strength, least: float, trait: str
@@ -56,7 +53,7 @@ def judge_heads_beyond_bar(
         status = "fails"
     strongest = np.argsort(np.where(there, -values, np.inf))
     effect = evidence.interval(chosen, groups=2)
-    named = [int(head) for head in strongest[:_NAMED] if beyond[head]] or [int(strongest[0])]
+    named = [int(head) for head in strongest if beyond[head]] or [int(strongest[0])]
     return Finding(
         status=status,
         effect=effect,

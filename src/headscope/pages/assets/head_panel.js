@@ -4,8 +4,8 @@ import { gradient, PAIR_COLOURS } from "./colours.js";
 import { element, number, sizeCanvas, themed, visible } from "./dom.js";
 import { matrixImage } from "./matrix_canvas.js";
 
-const MARGIN = 88;
-const READABLE = 10;
+const FONT = "12px system-ui, sans-serif";
+const READABLE = 13;
 const MASK = "#d55e00";
 const NAMES = {
   attention: "attention",
@@ -20,15 +20,18 @@ export class HeadPanel {
     this.name = name;
     this.onZoom = onZoom;
     this.spot = null;
+    this.margin = 60;
     this.title = element("button", { type: "button", class: "panel-title", onclick: onActivate });
     this.count = element("output", { class: "pair-count" });
     this.canvas = element("canvas", { class: "matrix", role: "img" });
+    this.about = element("p", { class: "about" });
     this.legend = element("p", { class: "scale" });
     this.readout = element("p", { class: "readout" });
     this.root = element(
       "section",
       { class: "head-panel", "data-panel": name },
       element("header", {}, this.title, this.count),
+      this.about,
       this.canvas,
       this.legend,
       this.readout,
@@ -51,19 +54,21 @@ export class HeadPanel {
   }
 
   /** Show a head; `pairs`, `high` and `focal` follow from the sliders. */
-  show(store, head, { layer, number: headNumber, shown, pairs, threshold, high, focal, zoom }) {
-    Object.assign(this, { store, head, shown, pairs, threshold, high, focal, zoom });
+  show(store, head, { layer, number: headNumber, shown, pairs, high, focal, zoom, about }) {
+    Object.assign(this, { store, head, shown, pairs, high, focal, zoom });
+    this.about.textContent = about;
+    this.margin = labelRoom(this.canvas, shown === "attention" ? [...store.tokens, ...store.keyTokens] : store.tokens);
+    this.canvas.dataset.margin = String(this.margin);
     this.title.textContent = `${this.name}: layer ${layer}, head ${headNumber}`;
     this.count.dataset.pairs = String(pairs.length);
     this.count.textContent = `${pairs.length} pair${pairs.length === 1 ? "" : "s"}`;
     const isAttention = shown === "attention";
     if (this.imageOf !== head || this.imageShown !== shown) {
       const columns = isAttention ? store.keys : store.n;
-      const { matrix, ranked } = isAttention ? { matrix: head.attention } : head.similarity(shown);
-      const range = isAttention ? { low: 0, high: largest(matrix) } : ranked.range();
+      const matrix = isAttention ? head.attention : head.similarity(shown).matrix;
       this.values = matrix;
       this.columns = columns;
-      this.image = matrixImage(matrix, store.n, columns, { ...range, blankDiagonal: !isAttention, root: isAttention });
+      this.image = matrixImage(matrix, store.n, columns, { ...head.range(shown), blankDiagonal: !isAttention, root: isAttention });
       this.imageOf = head;
       this.imageShown = shown;
       this.describe(isAttention);
@@ -86,7 +91,7 @@ export class HeadPanel {
       element("span", { class: "end" }, number(scale.low)),
       bar,
       element("span", { class: "end" }, number(scale.high)),
-      isAttention ? " (colours by square root)" : "",
+      isAttention ? " and more (colours by square root)" : " (beyond these ends: the last colours)",
     );
   }
 
@@ -105,10 +110,10 @@ export class HeadPanel {
 
   cellAt(event) {
     const box = this.canvas.getBoundingClientRect();
-    const side = box.width - MARGIN;
+    const side = box.width - this.margin;
     const { row, column, rows, columns } = this.window;
-    const across = Math.floor(((event.clientX - box.left - MARGIN) / side) * columns);
-    const down = Math.floor(((event.clientY - box.top - MARGIN) / side) * rows);
+    const across = Math.floor(((event.clientX - box.left - this.margin) / side) * columns);
+    const down = Math.floor(((event.clientY - box.top - this.margin) / side) * rows);
     if (across >= columns || down >= rows || down < 0) return null;
     return { row: row + down, column: across < 0 ? null : column + across };
   }
@@ -116,27 +121,27 @@ export class HeadPanel {
   draw() {
     if (!this.image) return;
     const width = Math.floor(Math.min(this.root.clientWidth, 760));
-    if (width < MARGIN + 20) return;
-    const side = width - MARGIN;
+    if (width < this.margin + 20) return;
+    const side = width - this.margin;
     const context = sizeCanvas(this.canvas, width, width);
     const view = this.window;
     const high = side / view.rows;
     const wide = side / view.columns;
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.image.canvas, view.column, view.row, view.columns, view.rows, MARGIN, MARGIN, side, side);
+    context.drawImage(this.image.canvas, view.column, view.row, view.columns, view.rows, this.margin, this.margin, side, side);
     context.save();
     context.beginPath();
-    context.rect(MARGIN, MARGIN, side, side);
+    context.rect(this.margin, this.margin, side, side);
     context.clip();
-    const x = (column) => MARGIN + (column - view.column) * wide;
-    const y = (row) => MARGIN + (row - view.row) * high;
+    const x = (column) => this.margin + (column - view.column) * wide;
+    const y = (row) => this.margin + (row - view.row) * high;
     this.drawSentences(context, x, y);
     if (!(this.store.cross && this.shown !== "attention")) this.drawMask(context, x, y, wide, high, side);
     if (this.shown !== "attention") this.drawPairs(context, x, y, wide, high);
     if (this.spot) {
       context.strokeStyle = this.image.scale.signed ? "#000" : "#fff";
       context.lineWidth = 1;
-      context.strokeRect(MARGIN, y(this.spot.row), side, high);
+      context.strokeRect(this.margin, y(this.spot.row), side, high);
     }
     context.restore();
     this.drawLabels(context, x, y, wide, high);
@@ -163,13 +168,13 @@ export class HeadPanel {
     const few = this.high.length <= this.columns / 3;
     for (const token of this.high) {
       context.fillStyle = MASK;
-      context.fillRect(x(token), MARGIN, Math.max(wide, 1), 4);
-      if (this.shown !== "attention") context.fillRect(MARGIN, y(token), 4, Math.max(high, 1));
+      context.fillRect(x(token), this.margin, Math.max(wide, 1), 4);
+      if (this.shown !== "attention") context.fillRect(this.margin, y(token), 4, Math.max(high, 1));
       if (!few) continue;
       context.globalAlpha = 0.45;
-      lines(x(token), x(token) + wide, (at) => context.fillRect(at - 0.5, MARGIN, 1, side));
+      lines(x(token), x(token) + wide, (at) => context.fillRect(at - 0.5, this.margin, 1, side));
       if (this.shown !== "attention")
-        lines(y(token), y(token) + high, (at) => context.fillRect(MARGIN, at - 0.5, side, 1));
+        lines(y(token), y(token) + high, (at) => context.fillRect(this.margin, at - 0.5, side, 1));
       context.globalAlpha = 1;
     }
   }
@@ -197,7 +202,7 @@ export class HeadPanel {
     const [ink, accent] = ["--ink", "--accent"].map((name) => themed(this.root, name));
     const view = this.window;
     const columnTokens = this.shown === "attention" ? this.store.keyTokens : this.store.tokens;
-    context.font = "11px system-ui, sans-serif";
+    context.font = FONT;
     context.direction = "ltr";
     context.textBaseline = "middle";
     const marked = new Set(this.high);
@@ -206,17 +211,30 @@ export class HeadPanel {
     context.textAlign = "right";
     for (const row of rows) {
       context.fillStyle = row === this.spot?.row ? accent : ink;
-      context.fillText(short(this.store.tokens[row]), MARGIN - 5, y(row) + high / 2);
+      context.fillText(short(this.store.tokens[row]), this.margin - 5, y(row) + high / 2);
     }
+    this.drawAxes(context);
     context.textAlign = "left";
     for (const column of spaced(view.column, view.columns, wide, marked, this.spot?.column)) {
       context.save();
-      context.translate(x(column) + wide / 2, MARGIN - 5);
+      context.translate(x(column) + wide / 2, this.margin - 5);
       context.rotate(-Math.PI / 2);
       context.fillStyle = column === this.spot?.column ? accent : ink;
       context.fillText(short(columnTokens[column]), 0, 0);
       context.restore();
     }
+  }
+
+  /** What rows and columns are, in the corner. */
+  drawAxes(context) {
+    const isAttention = this.shown === "attention";
+    context.save();
+    context.fillStyle = themed(this.root, "--soft");
+    context.font = "11px system-ui, sans-serif";
+    context.textAlign = "right";
+    context.fillText(isAttention ? "attended ↗" : "token ↗", this.margin - 8, this.margin - 34);
+    context.fillText(isAttention ? "attending ↓" : "token ↓", this.margin - 8, this.margin - 16);
+    context.restore();
   }
 
   /** Write the value under the pointer below the matrix. */
@@ -242,30 +260,33 @@ export class HeadPanel {
   }
 }
 
-function largest(values) {
-  let most = 0;
-  for (const value of values) if (value > most) most = value;
-  return most;
-}
-
 function short(token) {
   const named = visible(token);
   return named.length > 14 ? `${[...named].slice(0, 13).join("")}…` : named;
 }
 
-/** Which labels are written: all if they fit, else those marked that fit; the picked one always. */
+/** Room for the longest label, within reason. */
+function labelRoom(canvas, tokens) {
+  const context = canvas.getContext("2d");
+  context.save();
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.font = FONT;
+  const longest = Math.max(...tokens.map((token) => context.measureText(short(token)).width));
+  context.restore();
+  return Math.round(Math.min(104, Math.max(72, longest + 12)));
+}
+
+/** Which labels are written: the picked one, then those marked that fit, then as many others as fit. */
 function spaced(start, count, pixels, marked, picked) {
-  const written = [];
-  const there = picked !== undefined && picked !== null;
-  let last = -Infinity;
-  for (let place = start; place < start + count; place++) {
-    const wanted = pixels >= READABLE || marked.has(place);
-    if (!wanted || (place - last) * pixels < READABLE) continue;
-    // Labels near the picked one make room for it.
-    if (there && picked !== place && Math.abs(place - picked) * pixels < READABLE) continue;
-    written.push(place);
-    last = place;
-  }
-  if (there && !written.includes(picked)) written.push(picked);
-  return written;
+  const room = Math.max(1, Math.ceil(READABLE / pixels));
+  const taken = new Set();
+  const put = (place) => {
+    if (place < start || place >= start + count) return;
+    for (let near = place - room + 1; near < place + room; near++) if (taken.has(near)) return;
+    taken.add(place);
+  };
+  if (picked !== undefined && picked !== null) put(picked);
+  for (const place of marked) put(place);
+  for (let place = start; place < start + count; place++) put(place);
+  return taken;
 }

@@ -18,8 +18,8 @@ export async function headProfile(stack, index, windows) {
   const there = Object.entries(MAPS).filter(([name]) => name in stack.maps);
   const maps = await Promise.all(there.map(([name, title]) => headMap(stack, name, title, index)));
   return [
-    element("h3", { tabindex: -1 }, `Layer ${head.layer}, head ${head.head}: ${head.role}`),
-    element("p", { class: "soft" }, head.others ? `Also ${head.others}. ${head.evidence}` : head.evidence),
+    element("h3", { tabindex: -1 }, `Layer ${head.layer}, head ${head.head}: ${roleWords(stack, head.role)}`),
+    element("p", { class: "soft" }, head.others ? `Also ${head.others}. ${head.evidence}` : head.evidence, ...verdictLinks(stack, head)),
     element(
       "div",
       { class: "profile-columns" },
@@ -44,6 +44,20 @@ export async function headProfile(stack, index, windows) {
   ];
 }
 
+/** What pages call a role. */
+export function roleWords(stack, role) {
+  return stack.roles.find(({ name }) => name === role).words;
+}
+
+function verdictLinks(stack, { claims }) {
+  if (claims.length === 0) return [];
+  const links = claims.flatMap((claim, at) => [
+    at ? ", " : "",
+    element("a", { href: `#${stack.name}-claim-${claim}` }, claim),
+  ]);
+  return [element("br"), "Named by the verdict on ", ...links, "."];
+}
+
 async function headMap(stack, name, title, index) {
   stack.unpacked ??= {};
   stack.unpacked[name] ??= await unpackMaps(stack.maps[name]);
@@ -62,7 +76,7 @@ function measureTable(measures, values) {
     element(
       "tr",
       {},
-      element("th", { scope: "row", title: `${measure.definition} ${measure.misleads}` }, measure.title),
+      element("th", { scope: "row", title: `${measure.definition} ${measure.misleads}` }, element("span", { class: "explained" }, measure.title)),
       element("td", {}, number(values[at][0])),
       element("td", { class: "soft" }, values[at][1] === null ? "" : number(values[at][1])),
     ),

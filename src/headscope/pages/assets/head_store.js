@@ -2,6 +2,7 @@
 
 import { floats, inflate } from "./bytes.js";
 import { unpackMaps } from "./packed_maps.js";
+import { pairsFrom, pairsOfMask, ruleText, ruleThreshold } from "./pair_rules.js";
 import { Ranked } from "./selection.js";
 import { pairScores, similarity } from "./similarity.js";
 
@@ -13,10 +14,23 @@ class Head {
     this.stack = stack;
     this.packed = layer;
     this.index = index;
-    this.headOutput = floats(layer.head_output[index]);
     layer.all_mass ??= floats(layer.column_mass);
     this.mass = layer.all_mass.subarray(index * stack.keys, (index + 1) * stack.keys);
     this.variants = new Map();
+    this.chosen = new Map();
+  }
+
+  /** Unpack what is needed to show similarity in a variant, and attention if it is shown. */
+  async unpack(variant, shown) {
+    this.headOutput ??= await this.unpackOutput();
+    const masks = this.packed.pairs?.[variant];
+    if (masks && !this.chosen.has(variant)) this.chosen.set(variant, await inflate(masks[this.index]));
+    if (shown === "attention") this.attention ??= await this.unpackAttention();
+  }
+
+  async unpackOutput() {
+    if (!this.packed.axes) return floats(this.packed.head_output[this.index]);
+    return unpackAxes(this.packed.axes[this.index], this.stack.n);
   }
 
   /** `{matrix, ranked}`: C, and the similarities of all pairs. */
@@ -29,16 +43,39 @@ class Head {
     return this.variants.get(variant);
   }
 
-  /** Unpack attention when it is first needed; then it is in `attention`. */
+  /** The pairs {i, j, score} by a rule, the most similar first. */
+  pairs(variant, rule) {
+    const { matrix, ranked } = this.similarity(variant);
+    const { n, counted, rule: own } = this.stack;
+    // Where numbers are rounded, the pairs by the page's own rule were chosen before.
+    const mask = ruleText(rule) === own ? this.chosen.get(variant) : undefined;
+    if (mask) return pairsOfMask(mask, matrix, n);
+    return pairsFrom(matrix, n, counted, ruleThreshold(rule, ranked));
+  }
+
+  /** The range of values that colours cover: the same in the small map and in the large one. */
+  range(shown) {
+    const { low, high } = this.packed.thumbnails[shown];
+    const ends = { low: low[this.index], high: high[this.index] };
+    // Small maps of attention are of its root.
+    return shown === "attention" ? { low: 0, high: ends.high ** 2 } : ends;
+  }
+
   async unpackAttention() {
-    if (this.attention) return;
-    const steps = await inflate(this.packed.attention[this.index]);
-    const largest = this.packed.attention_largest[this.index];
-    const { attention_steps: most } = this.packed;
-    const weights = Float32Array.from({ length: most + 1 }, (_, step) => largest * (step / most) ** 2);
-    const attention = new Float32Array(steps.length);
-    for (let at = 0; at < steps.length; at++) attention[at] = weights[steps[at]];
-    this.attention = attention;
+    const { attention, attention_largest: largest, attention_steps: most } = this.packed;
+    const bytes = await inflate(attention[this.index]);
+    const { n, keys } = this.stack;
+    const weights = Float32Array.from({ length: most + 1 }, (_, step) => largest[this.index] * (step / most) ** 2);
+    const unpacked = new Float32Array(n * keys);
+    if (!this.packed.axes) {
+      for (let at = 0; at < unpacked.length; at++) unpacked[at] = weights[bytes[at]];
+      return unpacked;
+    }
+    // Two steps a byte, column by column.
+    for (let column = 0, at = 0; column < keys; column++)
+      for (let row = 0; row < n; row++, at++)
+        unpacked[row * keys + column] = weights[at & 1 ? bytes[at >> 1] & 15 : bytes[at >> 1] >> 4];
+    return unpacked;
   }
 
   /** The places of the tokens whose attention reaches the threshold. */
@@ -50,8 +87,9 @@ class Head {
 
 /** The text as one stack reads it, with its heads. */
 export class HeadStore {
-  constructor(packed) {
+  constructor(packed, rule) {
     this.packed = packed;
+    this.rule = rule;
     this.name = packed.name;
     this.tokens = packed.tokens;
     this.keyTokens = packed.key_tokens ?? packed.tokens;
@@ -63,6 +101,14 @@ export class HeadStore {
     this.keys = this.keyTokens.length;
     this.layers = packed.layers.map((layer) => layer.layer);
     this.kept = new Map();
+    this.measures = packed.heads?.measures ?? [];
+    this.roles = packed.heads?.roles ?? [];
+    this.facts = new Map((packed.heads?.facts ?? []).map((fact) => [`${fact.layer}.${fact.head}`, fact]));
+  }
+
+  /** What is known of a head on this text: role, evidence, measures; undefined where nothing is. */
+  fact(layer, head) {
+    return this.facts.get(`${layer}.${head}`);
   }
 
   headsOf(layer) {
@@ -91,4 +137,17 @@ export class HeadStore {
   thumbnails(layer, shown) {
     return unpackMaps(this.layer(layer).thumbnails[shown]);
   }
+}
+
+/** What a head writes, on its principal axes: n vectors. Similarities do not depend on the axes. */
+async function unpackAxes({ step, low, high }, n) {
+  const [lows, highs] = await Promise.all([inflate(low), inflate(high)]);
+  const d = lows.length / n;
+  const vectors = new Float32Array(lows.length);
+  for (let axis = 0, at = 0; axis < d; axis++)
+    for (let token = 0; token < n; token++, at++) {
+      const unsigned = lows[at] | (highs[at] << 8);
+      vectors[token * d + axis] = step * (unsigned & 1 ? -(unsigned + 1) / 2 : unsigned / 2);
+    }
+  return vectors;
 }

@@ -54,6 +54,15 @@ export function pairsFrom(matrix, n, counted, threshold) {
   return pairs.sort((a, b) => b.score - a.score);
 }
 
+/** The pairs of a mask with one bit for each i < j, row by row; the most similar first. */
+export function pairsOfMask(mask, matrix, n) {
+  const pairs = [];
+  for (let i = 0, at = 0; i < n; i++)
+    for (let j = i + 1; j < n; j++, at++)
+      if (mask[at >> 3] & (128 >> (at & 7))) pairs.push({ i, j, score: matrix[i * n + j] });
+  return pairs.sort((a, b) => b.score - a.score);
+}
+
 /** The focal token of some pairs: `{place, count}`, where it first occurs and how often it is in a pair.
  *
  * `first` gives each token the place of its first occurrence; ties go to the earlier token. */

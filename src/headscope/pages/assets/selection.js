@@ -36,12 +36,4 @@ export class Ranked {
       if ((((values[place] - low) * factor) | 0) === bin) inside[at++] = values[place];
     return inside.sort()[inside.length - (k - above)];
   }
-
-  /** The numbers below and above which a share `tail` of them lies. */
-  range(tail = 0.01) {
-    const n = this.length;
-    if (n === 0) return { low: 0, high: 1 };
-    const beyond = Math.floor(tail * (n - 1));
-    return { low: this.kthLargest(n - beyond), high: this.kthLargest(1 + beyond) };
-  }
 }

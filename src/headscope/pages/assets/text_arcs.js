@@ -2,7 +2,8 @@
 
 import { element, sizeCanvas, themed, tokenElement } from "./dom.js";
 
-const MOST_ARCS = 400;
+// More arcs cannot be told apart; a token under the pointer shows all of its own.
+const MOST_ARCS = 120;
 // Dashes take the browser four times as long as solid lines: many arcs are drawn solid.
 const MOST_DASHED = 150;
 
@@ -77,7 +78,9 @@ export class TextArcs {
       span.classList.toggle("high", bright.has(place));
     });
     const many = pairs.length > MOST_ARCS;
-    this.more.textContent = many ? `The ${MOST_ARCS} most similar of ${pairs.length} pairs are drawn.` : "";
+    this.more.textContent = many
+      ? `The ${MOST_ARCS} most similar of ${pairs.length} pairs are drawn; point at a token to see all of its own.`
+      : "";
     this.draw();
   }
 
@@ -103,7 +106,10 @@ export class TextArcs {
     if (places.width === 0) return;
     const context = sizeCanvas(this.canvas, places.width, places.height);
     // The strongest are drawn last, on top.
-    const drawn = this.pairs.slice(0, MOST_ARCS).reverse();
+    const strongest = this.pairs.slice(0, MOST_ARCS);
+    const own = this.pairs.slice(MOST_ARCS).filter(({ i, j }) => this.picked === i || this.picked === j);
+    const drawn = [...strongest, ...own].reverse();
+    this.root.dataset.arcs = String(drawn.length);
     const faint = Math.max(0.12, Math.min(0.75, 40 / (drawn.length + 1)));
     const [inside, across] = ["--within", "--across"].map((name) => themed(this.root, name));
     for (const { i, j } of drawn) {

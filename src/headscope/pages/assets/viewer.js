@@ -1,12 +1,14 @@
 // One text, head by head: the grid of all heads, one or two of them large, and the text with arcs.
 
 import { element, number, tokenElement, visible } from "./dom.js";
+import { HeadFinder } from "./head_finder.js";
 import { HeadGrid } from "./head_grid.js";
 import { HeadPanel } from "./head_panel.js";
 import { HeadStore } from "./head_store.js";
-import { focalToken, pairsFrom, ruleThreshold } from "./pair_rules.js";
+import { focalToken } from "./pair_rules.js";
 import { arcsLegend, TextArcs } from "./text_arcs.js";
 import { ViewerControls } from "./viewer_controls.js";
+import { helpPanel, leadOf } from "./viewer_help.js";
 import { fromFragment, initialState, toFragment } from "./viewer_state.js";
 
 const PARTNERS = 8;
@@ -25,6 +27,7 @@ class Viewer {
     this.data = data;
     this.address = address;
     this.state = initialState(data);
+    this.opened = this.state.A;
     if (address) this.state = fromFragment(location.hash, this.state, data);
     this.active = "A";
     this.zoom = { factor: 1, from: 0 };
@@ -41,15 +44,16 @@ class Viewer {
       },
     );
     this.gridPlace = element("div", { class: "grid-place" });
-    this.panelPlace = element("div", { class: "panels" });
-    this.textPlace = element("div", { class: "texts" });
+    this.unitPlace = element("div", { class: "units" });
+    this.lead = element("p", { class: "lead" });
     this.row = element("p", { class: "row-readout", "aria-live": "polite" }, HINT);
+    const [{ compact }] = this.data.stacks;
     this.root.replaceChildren(
+      this.lead,
+      helpPanel({ rule: this.data.settings.pairs, compact }),
       this.controls.root,
-      element("div", { class: "columns" }, this.gridPlace, this.panelPlace),
       this.row,
-      this.textPlace,
-      arcsLegend(["within", "across", "focal", "high"]),
+      element("div", { class: "columns" }, this.gridPlace, this.unitPlace),
     );
     this.panels = Object.fromEntries(
       ["A", "B"].map((name) => [
@@ -76,14 +80,16 @@ class Viewer {
 
   /** Make the grid, and everything else that depends only on the stack. */
   openStack() {
-    this.store = new HeadStore(this.data.stacks.find(({ name }) => name === this.state.stack));
+    const packed = this.data.stacks.find(({ name }) => name === this.state.stack);
+    this.store = new HeadStore(packed, this.data.settings.pairs);
     for (const name of ["A", "B"]) {
       const place = this.state[name];
       if (place && !this.store.has(place.layer, place.head))
         this.state[name] = name === "A" ? { layer: this.store.layers[0], head: 1 } : null;
     }
     this.grid = new HeadGrid(this.store, (layer, head) => this.choose(layer, head));
-    this.gridPlace.replaceChildren(this.grid.root);
+    this.finder = new HeadFinder(this.store, (wanted) => this.find(wanted));
+    this.gridPlace.replaceChildren(...(this.store.facts.size ? [this.finder.root] : []), this.grid.root);
     this.grid.draw(this.state.shown);
     this.texts = Object.fromEntries(
       ["A", "B"].map((name) => [
@@ -94,7 +100,25 @@ class Viewer {
         }),
       ]),
     );
+    this.units = Object.fromEntries(
+      ["A", "B"].map((name) => [
+        name,
+        element("div", { class: "unit" }, this.panels[name].root, textBox(this.texts[name].root)),
+      ]),
+    );
+    this.unitPlace.replaceChildren();
     return this.update();
+  }
+
+  /** Show the heads of a role, or all in the order of a measure; the first of them is chosen. */
+  find({ role, sort }) {
+    const facts = this.finder.found();
+    const measureAt = this.store.measures.findIndex(({ name }) => name === sort);
+    if (sort) this.grid.ranked(facts, measureAt);
+    else this.grid.byLayer(role ? facts : null);
+    const first = sort ? facts[0] : facts.find(({ order }) => order === 0);
+    if (first && (role || sort)) this.choose(first.layer, first.head);
+    else this.grid.mark({ A: this.state.A, B: this.state.B });
   }
 
   choose(layer, head) {
@@ -138,10 +162,9 @@ class Viewer {
     const names = state.B ? ["A", "B"] : ["A"];
     if (!names.includes(this.active)) this.active = "A";
     const heads = names.map((name) => store.head(state[name].layer, state[name].head));
-    if (state.shown === "attention") {
-      await Promise.all(heads.map((head) => head.unpackAttention()));
-      if (turn !== this.turn) return; // the state has changed meanwhile
-    }
+    await Promise.all(heads.map((head) => head.unpack(state.variant, state.shown)));
+    if (turn !== this.turn) return; // the state has changed meanwhile
+    this.lead.textContent = leadOf(state.shown);
     this.place(names);
     names.forEach((name, index) => this.showHead(name, heads[index]));
     this.heads = Object.fromEntries(names.map((name, index) => [name, heads[index]]));
@@ -161,21 +184,17 @@ class Viewer {
     this.keeping = setTimeout(() => history.replaceState(null, "", `#${toFragment(this.state)}`), 250);
   }
 
-  /** One panel and one text per head; what is in place already is not moved. */
+  /** A matrix and a text for each head; what is in place already is not moved. */
   place(names) {
-    const texts = names.map((name) => this.texts[name].root);
-    if (texts.length === this.textPlace.childNodes.length && texts.every((text) => text.isConnected)) return;
-    this.panelPlace.replaceChildren(...names.map((name) => this.panels[name].root));
-    this.panelPlace.classList.toggle("two", names.length === 2);
-    this.textPlace.replaceChildren(...texts);
-    this.textPlace.classList.toggle("two", names.length === 2);
+    const units = names.map((name) => this.units[name]);
+    if (units.length === this.unitPlace.childNodes.length && units.every((unit) => unit.isConnected)) return;
+    this.unitPlace.replaceChildren(...units);
+    this.unitPlace.classList.toggle("two", names.length === 2);
   }
 
   showHead(name, head) {
     const { state, store } = this;
-    const { matrix, ranked } = head.similarity(state.variant);
-    const threshold = ruleThreshold(state.rule, ranked);
-    const pairs = pairsFrom(matrix, store.n, store.counted, threshold);
+    const pairs = head.pairs(state.variant, state.rule);
     const focal = focalToken(pairs, store.first);
     const high = head.highAttention(state.mask);
     this.panels[name].show(store, head, {
@@ -183,14 +202,26 @@ class Viewer {
       number: state[name].head,
       shown: state.shown,
       pairs,
-      threshold,
       high,
       focal,
+      about: this.about(state[name]),
       zoom: this.zoom,
     });
     const everywhere = focal ? [...store.first.keys()].filter((place) => store.first[place] === focal.place) : [];
     this.texts[name].root.dataset.panel = `${name}: layer ${state[name].layer}, head ${state[name].head}`;
     this.texts[name].show(pairs, { focal: everywhere, high: store.cross ? [] : high });
+  }
+
+  /** What is known of a head: its role on this text, and why the page opened on it. */
+  about({ layer, head }) {
+    const fact = this.store.fact(layer, head);
+    if (!fact) return "";
+    const role = this.store.roles.find(({ name }) => name === fact.role);
+    const opens = this.store.packed.heads.opens.find((one) => one.layer === layer && one.head === head);
+    const also = fact.others ? `, also ${fact.others}` : "";
+    if (opens && this.opened.layer === layer && this.opened.head === head)
+      return `The page opens on this head as ${opens.why}${also}.`;
+    return `On this text: ${role.words}${also} (${fact.evidence}).`;
   }
 
   /** Show the row of a token: its similarity to, or attention on, every other token. */
@@ -239,6 +270,12 @@ class Viewer {
     this.active = "B";
     return this.change({ B: { layer, head: next } });
   }
+}
+
+/** The text, which scrolls by itself, and what its marks mean. */
+function textBox(text) {
+  const legend = arcsLegend(["within", "across", "focal", "high"]);
+  return element("div", {}, element("div", { class: "text-box" }, text), legend);
 }
 
 /** The headline of a view: model, stack sizes, tokens. */

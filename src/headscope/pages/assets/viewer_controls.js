@@ -5,6 +5,12 @@ import { ruleText, ruleValues } from "./pair_rules.js";
 import { SHOWN } from "./viewer_state.js";
 
 const LABELS = { attention: "attention", raw: "raw similarity", centred: "centred", cosine: "cosine" };
+const MEANINGS = {
+  attention: "How much each token attends to each other token.",
+  raw: "Dot products of the vectors that a head writes; long vectors count more.",
+  centred: "The same after taking away the mean vector of the text, which all tokens share.",
+  cosine: "The angle between two vectors; their lengths do not count.",
+};
 const START = { top: 0.01, max: 0.5 };
 let groups = 0;
 
@@ -36,9 +42,21 @@ export class ViewerControls {
       { class: "controls", onsubmit: (event) => event.preventDefault() },
       stacks.length > 1 ? element("label", {}, "stack ", this.stack) : null,
       this.makeSegments(),
-      element("label", { class: "slider" }, element("span", {}, "pairs: ", this.kind), this.rule, this.ruleSaid),
-      element("label", { class: "slider" }, element("span", {}, "high attention: at least"), this.mask, this.maskSaid),
-      element("label", {}, this.compare, " compare two heads"),
+      element(
+        "label",
+        { class: "slider", title: "Which pairs of tokens count as highly similar; the same as --pairs." },
+        element("span", {}, "pairs: ", this.kind),
+        this.rule,
+        this.ruleSaid,
+      ),
+      element(
+        "label",
+        { class: "slider", title: "Tokens that get at least this share of the attention that the most attended one gets." },
+        element("span", {}, "high attention: at least"),
+        this.mask,
+        this.maskSaid,
+      ),
+      element("label", { title: "A second head beside the first; the grid then sets the one whose name is framed." }, this.compare, " compare two heads"),
       element(
         "span",
         { class: "zoom", role: "group", "aria-label": "zoom" },
@@ -58,7 +76,7 @@ export class ViewerControls {
   }
 
   makeSegments() {
-    const labels = SHOWN.map((shown) => element("label", {}, this.shown[shown], element("span", {}, LABELS[shown])));
+    const labels = SHOWN.map((shown) => element("label", { title: MEANINGS[shown] }, this.shown[shown], element("span", {}, LABELS[shown])));
     return element("fieldset", { class: "segments" }, element("legend", {}, "show"), ...labels);
   }
 

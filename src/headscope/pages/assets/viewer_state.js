@@ -4,13 +4,14 @@ import { parseRule, ruleText } from "./pair_rules.js";
 
 export const SHOWN = ["attention", "raw", "centred", "cosine"];
 
-/** The state a view starts with: its own settings, the middle layer, head 1. */
+/** The state a view starts with: its own settings, and the most striking head. */
 export function initialState(data) {
   const stack = data.stacks[0];
-  const layer = stack.layers[Math.floor((stack.layers.length - 1) / 2)].layer;
+  const [opens] = stack.heads?.opens ?? [];
+  const middle = stack.layers[Math.floor((stack.layers.length - 1) / 2)].layer;
   return {
     stack: stack.name,
-    A: { layer, head: 1 },
+    A: opens ? { layer: opens.layer, head: opens.head } : { layer: middle, head: 1 },
     B: null,
     shown: data.settings.similarity,
     variant: data.settings.similarity,

@@ -1,6 +1,5 @@
 """What the report shows of each head when it is clicked, as data for its script."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,12 +7,17 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from headscope.findings.roles import ROLES
-from headscope.measures import MEASURES
-from headscope.measures.signal import SIGNAL_MEASURES
+from headscope.findings.roles import role_order
 from headscope.pages.figures.distances import baseline_shares, in_bins, octave_bins, pair_shares
 from headscope.pages.figures.layout import NothingToDraw
 from headscope.pages.figures.matrices import mean_aligned, mean_similarity
+from headscope.pages.head_values import (
+    head_values,
+    json_number,
+    measure_facts,
+    role_facts,
+    shown_measures,
+)
 from headscope.pages.packed_arrays import packed_maps
 from headscope.pages.report.examples import FocalCount, HeadKey
 from headscope.settings import SIMILARITY_VARIANTS
@@ -28,42 +32,40 @@ def head_profiles(
     heads: pd.DataFrame,
     roles: pd.DataFrame,
     focal: Mapping[HeadKey, Sequence[FocalCount]],
+    claims: Mapping[tuple[int, int], Sequence[str]],
 ) -> dict[str, Any]:
-    """The profiles of the heads of a stack, in the order of the table `heads`."""
+    """The profiles of the heads of a stack, in the order of the table `heads`.
+
+    Args:
+        stack: Its name.
+        results: The reduced arrays of the stack.
+        heads: The measures of its heads.
+        roles: Their roles.
+        focal: The focal tokens of heads, most frequent first.
+        claims: By layer and head, the claims whose verdict names the head.
+    """
+    order = role_order(heads, roles)
     there = heads.merge(
         roles[["layer", "head", "role", "others", "evidence"]], on=["layer", "head"]
     )
-    shown = [
-        measure
-        for measure in (*MEASURES, *SIGNAL_MEASURES)
-        if measure.name in heads and heads[measure.name].notna().any()
-    ]
+    shown = shown_measures(heads)
     ends = octave_bins(results.sizes["distance"] - 1)
     shares = in_bins(pair_shares(results["distance_histogram"]), ends)
     layers = results["layer"].to_numpy().tolist()
     return {
-        "measures": [
-            {
-                "title": measure.title,
-                "unit": measure.unit,
-                "definition": measure.definition,
-                "misleads": measure.misleads,
-            }
-            for measure in shown
-        ],
+        "measures": measure_facts(shown),
         "heads": [
             {
                 "layer": head["layer"],
                 "head": head["head"],
-                "role": ROLES[head["role"]].words,
+                "role": head["role"],
+                "order": order[place],
+                "claims": list(claims.get((head["layer"], head["head"]), ())),
                 "others": head["others"],
                 "evidence": head["evidence"],
-                "values": [
-                    [_number(head[m.name]), _number(head.get(f"{m.name}_expected", math.nan))]
-                    for m in shown
-                ],
+                "values": head_values(head, shown),
                 "distances": [
-                    _number(share)
+                    json_number(share)
                     for share in shares[layers.index(head["layer"]), head["head"] - 1]
                 ],
                 "focal": [
@@ -71,8 +73,9 @@ def head_profiles(
                     for count in focal.get((stack, head["layer"], head["head"]), ())
                 ],
             }
-            for head in there.to_dict("records")
+            for place, head in enumerate(there.to_dict("records"))
         ],
+        "roles": role_facts(roles),
         "distances": {"ends": ends.tolist(), "all": _baseline(results, ends)},
         "maps": _maps(results, there),
     }
@@ -80,7 +83,7 @@ def head_profiles(
 
 def _baseline(results: xr.Dataset, ends: np.ndarray) -> list[float | None]:
     try:
-        return [_number(share) for share in in_bins(baseline_shares(results), ends)]
+        return [json_number(share) for share in in_bins(baseline_shares(results), ends)]
     except NothingToDraw:
         return [None] * len(ends)
 
@@ -99,8 +102,3 @@ def _maps(results: xr.Dataset, heads: pd.DataFrame) -> dict[str, Any]:
         if variant in results["variant"]  # a minimal run has only its own
     }
     return by_position | {"aligned": of_heads(mean_aligned(results))}
-
-
-def _number(value: float) -> float | None:
-    """A number for JSON, with four significant digits; None if it is not finite."""
-    return float(f"{value:.4g}") if math.isfinite(value) else None

@@ -14,13 +14,14 @@ import pandas as pd
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from headscope.findings.claims import StackEvidence, Verdict, judge
+from headscope.findings.claims import Verdict
 from headscope.findings.claims.grid import grid_of
 from headscope.findings.claims.sanity import sanity_signs
 from headscope.findings.findings_table import finding_columns, finding_rows
 from headscope.findings.roles import ROLES
 from headscope.findings.run_findings import RunFindings
 from headscope.findings.stability import StabilityResult
+from headscope.findings.striking import striking_heads
 from headscope.measures.tables import layer_table
 from headscope.pages.document import Page, make_page
 from headscope.pages.figures import FIGURES, StackFindings, draw_figures
@@ -34,6 +35,7 @@ from headscope.pages.report.examples import (
     focal_counts,
 )
 from headscope.pages.report.head_profiles import head_profiles
+from headscope.pages.report.judged import Judged
 from headscope.pages.report.stability_rows import stack_stability
 from headscope.runs.corpus_summary import copies_sentence, labels_sentence, sample_sentence
 from headscope.runs.examples import read_examples
@@ -42,6 +44,9 @@ from headscope.runs.left_out import count_kinds
 
 MOST_NAMED = 100
 """The most left-out windows that the page names; `headscope info` names all."""
+
+MOST_LINKED = 40
+"""The most heads that a verdict links to; the role map marks all."""
 
 WORDS = {
     "holds": "Holds",
@@ -92,7 +97,8 @@ def write_report(run: RunFindings, path: Path, *, within: Path | None = None) ->
 def report_page(run: RunFindings) -> Page:
     """The report of a run as a page."""
     manifest, folder = run.manifest, run.folder
-    evidence, stability, left_out = run.evidence(), run.stability(), folder.left_out
+    stability, left_out = run.stability(), folder.left_out
+    judged = {stack: Judged.of(evidence) for stack, evidence in run.evidence().items()}
     with folder.refusing_unreadable():
         focal = focal_counts(folder.rows(), folder.windows())
         examples = example_windows(read_examples(folder.path, folder.manifest), folder.windows())
@@ -104,7 +110,9 @@ def report_page(run: RunFindings) -> Page:
         script="page_report",
         data={
             "windows": manifest.corpus.windows,
-            "stacks": [_stack_data(run, stack, focal, examples) for stack in run.stacks],
+            "stacks": [
+                _stack_data(run, stack, judged[stack], focal, examples) for stack in run.stacks
+            ],
         },
         values={
             "manifest": manifest,
@@ -115,9 +123,8 @@ def report_page(run: RunFindings) -> Page:
             "left_out": left_out,
             "left_out_count": count_kinds(left_out),
             "most_named": MOST_NAMED,
-            "stacks": [
-                _stack_values(run, stack, evidence[stack], stability) for stack in run.stacks
-            ],
+            "most_linked": MOST_LINKED,
+            "stacks": [_stack_values(run, stack, judged[stack], stability) for stack in run.stacks],
             "unanswered": stability.unanswered,
             "findings": finding_columns(),
             "sections": {
@@ -134,11 +141,11 @@ def report_page(run: RunFindings) -> Page:
 
 
 def _stack_values(
-    run: RunFindings, stack: str, evidence: StackEvidence, stability: StabilityResult
+    run: RunFindings, stack: str, judged: Judged, stability: StabilityResult
 ) -> dict[str, Any]:
     """What the template shows of one attention stack."""
     roles = _of_stack(run.roles, stack)
-    verdicts = judge(evidence)
+    evidence, verdicts = judged.evidence, judged.verdicts
     shown = [figure for figure in FIGURES if figure.in_report]
     return {
         "name": stack,
@@ -153,6 +160,9 @@ def _stack_values(
             for name, figure in draw_figures(shown, StackFindings.of(run, stack)).items()
         },
         "role_counts": roles["role"].value_counts().to_dict(),
+        "with_trait": {role.name: _with_trait(roles, role.name) for role in ROLES},
+        "named": judged.heads,
+        "named_by": judged.claims,
         "role_rows": _role_rows(roles),
         "stability": stack_stability(stability, stack),
     }
@@ -161,15 +171,21 @@ def _stack_values(
 def _stack_data(
     run: RunFindings,
     stack: str,
+    judged: Judged,
     focal: Mapping[HeadKey, Sequence[FocalCount]],
     examples: Iterable[ExampleWindow],
 ) -> dict[str, Any]:
     """What the script shows of the heads of one attention stack."""
     heads, roles = _of_stack(run.heads, stack), _of_stack(run.roles, stack)
     shifted = run.manifest.reads_shifted(stack)
+    untrained = [_of_stack(null.heads, stack) for null in run.untrained]
     return {
         "name": stack,
-        **head_profiles(stack, run.stacks[stack], heads, roles, focal),
+        **head_profiles(stack, run.stacks[stack], heads, roles, focal, judged.claims),
+        "opens": [
+            {"layer": head.layer, "head": head.head, "why": head.why}
+            for head in striking_heads(heads, untrained, most=1)
+        ],
         "examples": [example.to_json(stack, heads, shifted=shifted) for example in examples],
     }
 
@@ -188,6 +204,12 @@ def _role_rows(roles: pd.DataFrame) -> list[tuple[int, list[Mapping[Any, str] | 
         (layer, [cells.get((layer, head)) for head in range(1, roles["head"].max() + 1)])
         for layer in sorted(roles["layer"].unique().tolist())
     ]
+
+
+def _with_trait(roles: pd.DataFrame, role: str) -> int:
+    """The number of heads that have the trait of a role, if not as their strongest."""
+    others = roles["others"].str.split(", ").map(lambda names: role in names)
+    return int(((roles["role"] == role) | others).sum())
 
 
 def _no_answer(verdicts: Sequence[Verdict]) -> str | None:

@@ -7,7 +7,10 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from headscope.pages.document import Page, make_page
-from headscope.pages.packed_arrays import packed_bytes, packed_maps, plain_floats
+from headscope.pages.packed_arrays import packed_maps, plain_floats
+from headscope.pages.value_range import value_range
+from headscope.pages.viewer.head_facts import head_facts
+from headscope.pages.viewer.head_packing import is_long, packed_heads
 from headscope.pages.viewer.matrices import LayerMatrices, StackMatrices, TextMatrices
 
 SIDE = 40
@@ -40,10 +43,6 @@ def _starts(n: int) -> NDArray[np.int64]:
     return np.linspace(0, n, min(n, SIDE), endpoint=False).astype(np.int64)
 
 
-STEPS = 63
-"""The number of steps above zero that attention is kept in: four times as many double the size."""
-
-
 def viewer_payload(text: TextMatrices) -> dict[str, Any]:
     """The data as JSON values."""
     return {
@@ -59,6 +58,8 @@ def viewer_payload(text: TextMatrices) -> dict[str, Any]:
 
 
 def _stack(stack: StackMatrices) -> dict[str, Any]:
+    compact = is_long(stack.numbers)
+    counted = np.flatnonzero(stack.counted)
     return {
         "name": stack.name,
         "tokens": list(stack.tokens),
@@ -66,37 +67,48 @@ def _stack(stack: StackMatrices) -> dict[str, Any]:
         "sentences": stack.sentences.tolist(),
         "counted": stack.counted.astype(int).tolist(),
         "first": stack.first.tolist(),
-        "layers": [_layer(layer) for layer in stack.layers],
+        "compact": compact,
+        "heads": None if stack.heads is None else head_facts(stack.heads),
+        "layers": [_layer(layer, counted, compact=compact) for layer in stack.layers],
     }
 
 
-def _layer(layer: LayerMatrices) -> dict[str, Any]:
-    largest = layer.attention.max(axis=(1, 2)).astype(np.float64)
+def _layer(layer: LayerMatrices, counted: NDArray[np.int64], *, compact: bool) -> dict[str, Any]:
     return {
         "layer": layer.layer,
         "heads": len(layer.head_output),
-        "head_output": [plain_floats(head) for head in layer.head_output],
         "column_mass": plain_floats(layer.column_mass),
-        "attention": [
-            packed_bytes(_steps(head, most))
-            for head, most in zip(layer.attention, largest.tolist(), strict=True)
-        ],
-        "attention_largest": largest.tolist(),
-        "attention_steps": STEPS,
+        **packed_heads(layer, compact=compact),
+        # The colours of a small map are those of the large one: both take their range from here.
         "thumbnails": {
-            "attention": packed_maps(np.sqrt(pooled(layer.attention, diagonal=True).clip(min=0))),
+            "attention": packed_maps(
+                np.sqrt(pooled(layer.attention, diagonal=True).clip(min=0)),
+                ranges=[(0.0, _bright(head)) for head in layer.attention],
+            ),
             **{
-                variant: packed_maps(pooled(matrices, diagonal=False), symmetric=True)
+                variant: packed_maps(
+                    pooled(matrices, diagonal=False),
+                    symmetric=True,
+                    ranges=[_pair_range(head, counted) for head in matrices],
+                )
                 for variant, matrices in layer.similarity.items()
             },
         },
     }
 
 
-def _steps(attention: Float[np.ndarray, "token key"], largest: float) -> NDArray[np.uint8]:
-    roots = np.sqrt(attention.clip(min=0) / (largest or 1.0))
-    steps: NDArray[np.uint8] = np.rint(STEPS * roots).astype(np.uint8)
-    return steps
+def _bright(attention: Float[np.ndarray, "token key"]) -> float:
+    """The root of the attention that has the brightest colour: few cells have more."""
+    _, high = value_range(attention)
+    return float(np.sqrt(min(high, attention.max()) or 1.0))
+
+
+def _pair_range(
+    matrix: Float[np.ndarray, "token token"], counted: NDArray[np.int64]
+) -> tuple[float, float]:
+    """The range of the similarities of all pairs of tokens that count."""
+    rows, columns = np.triu_indices(len(counted), 1)
+    return value_range(matrix[counted[rows], counted[columns]])
 
 
 def viewer_page(text: TextMatrices) -> Page:
