@@ -7,6 +7,7 @@
 # make attack  2,000 hostile models, runs, corpora, requests, environments and numbers (hours)
 # make check   set up, run what CI checks before the tests: format, lint, types, layers
 # make pages   set up, write the parts of the docs that come from the code
+# make docs    set up, build the site into site/, strictly
 # make bench   set up, measure speed and memory (hours)
 
 PYTHON ?= python3
@@ -28,7 +29,7 @@ RATIO  := $(BIN)/python benchmarks/forward_ratio.py --markdown --models $(MODELS
 # Windows of uneven lengths: EWT dev, if it is beside the repository.
 PARAGRAPHS ?= ../shared/corpora/ewt-dev.conllu.gz
 
-.PHONY: demo test test-oldest test-adapters test-faults fuzz attack check pages bench clean
+.PHONY: demo test test-oldest test-adapters test-faults fuzz attack check pages docs bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/headscope analyze
@@ -71,6 +72,9 @@ check: $(VENV)/.dev
 pages: $(VENV)/.dev
 	$(BIN)/python -m tools.write_pages
 
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 bench: $(VENV)/.dev
 	$(RATIO) demo bert12
 	$(RATIO) base --texts 32 --repeats 5
@@ -92,7 +96,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/corpus_memory.py
 
 clean:
-	rm -rf $(VENV) runs dist build
+	rm -rf $(VENV) runs dist build site
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -4,11 +4,18 @@ import ast
 import dataclasses
 import doctest
 import importlib
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from markdown.extensions.toc import slugify
 
+import headscope
+from headscope.cli.commands import COMMANDS
+from headscope.cli.option_groups import flatten
 from headscope.findings.claims import CLAIMS
 from headscope.findings.roles import ROLES
 from headscope.measures import MEASURES
@@ -16,12 +23,16 @@ from headscope.measures.columns import COLUMNS
 from headscope.pages.figures import FIGURES
 from headscope.text.readers import READERS
 from tools import marks
+from tools.make_atlas import PART as ATLAS_PART
+from tools.site_pages import PROJECT, api_page, commands_page
 from tools.write_families import PART as FAMILIES_PART
 from tools.write_pages import PARTS, part
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
-    path for folder in (".", "docs", "benchmarks", "tools") for path in (ROOT / folder).glob("*.md")
+    path
+    for folder in (".", "docs", "docs/notes", "benchmarks", "tools")
+    for path in (ROOT / folder).glob("*.md")
 )
 SCRIPTS = sorted(
     path for folder in ("benchmarks", "tools", "examples") for path in (ROOT / folder).rglob("*.py")
@@ -79,7 +90,7 @@ def test_what_is_added_to_a_registry_is_in_its_part(name):
 
 def test_every_generated_part_of_a_page_is_written_by_a_tool():
     found = [name for path in PAGES for name in marks.marked_names(path.read_text())]
-    assert sorted(found) == sorted([*PARTS, FAMILIES_PART])
+    assert sorted(found) == sorted([*PARTS, FAMILIES_PART, ATLAS_PART])
 
 
 def test_marks_do_as_their_examples_say():
@@ -120,6 +131,61 @@ def is_part(path: Path) -> bool:
 
 @pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
 def test_links_between_pages_lead_somewhere(path):
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text()):
-        if not target.startswith("http"):
-            assert (path.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", path.read_text()):
+        if re.match("[a-z]+:", target):
+            continue
+        page = path.parent / target if target else path
+        # The site has pages that are made when it is built.
+        if not target.startswith(("reference/", "../reference/")):
+            assert page.exists(), target
+            if anchor and page.suffix == ".md":
+                assert anchor in anchors(page), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as the site makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {slugify(re.sub(r"[`*]", "", title), "-") for title in titles}
+
+
+def test_every_page_is_on_the_site():
+    """A new page needs a line under nav in mkdocs.yml."""
+    listed = set(re.findall(r": ([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M))
+    docs = ROOT / "docs"
+    there = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    made = {"reference/api.md", "reference/commands.md", *PROJECT.values()}
+    made |= {f"tutorials/{path.stem}.md" for path in (docs / "tutorials").glob("*.ipynb")}
+    assert listed == there | made
+
+
+def test_every_command_and_every_option_is_in_the_reference():
+    page = commands_page()
+    for command in COMMANDS:
+        section = page.split(f"\n## {command.name}\n")[1].split("\n## ")[0]
+        for name in flatten(command.run).__signature__.parameters:
+            assert name.replace("_", "-") in section.lower().replace("_", "-"), (command.name, name)
+
+
+def test_everything_that_headscope_offers_is_in_the_reference():
+    page = api_page()
+    for name in set(headscope.__all__) - {"__version__"}:
+        assert re.search(rf"^::: [\w.]+\.{name}$", page, re.MULTILINE), name
+
+
+def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
+    """Every link and anchor of every page, those that are generated as well."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path],
+        cwd=ROOT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    for page in tmp_path.rglob("*.html"):
+        loaded = re.findall(r'<(?:script|img|iframe|source)[^>]* src="?([^" >]+)', page.read_text())
+        loaded += re.findall(
+            r'<link[^>]* rel="?(?:stylesheet|preconnect)"?[^>]*href="?([^" >]+)', page.read_text()
+        )
+        assert [one for one in loaded if re.match("https?:|//", one)] == [], page.name
