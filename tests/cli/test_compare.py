@@ -21,6 +21,14 @@ def test_tables_fit_into_100_columns(command, demo_run, monkeypatch):
     assert "documents are too few" in notes
 
 
+def test_html_writes_a_page(command, demo_run, tmp_path):
+    target = tmp_path / "models.html"
+    outcome = command("compare", demo_run.folder, demo_run.folder, "--html", target)
+    assert outcome.code == 0
+    assert f"page  {target}" in outcome.out
+    assert "<h1>Models side by side</h1>" in target.read_text()
+
+
 def test_json_is_json_alone(command, demo_run):
     runs = [demo_run.folder] * 2
     outcome = command("compare", *runs, "--json", "--steps", "--match", "--texts", 2)

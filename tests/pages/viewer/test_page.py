@@ -130,7 +130,7 @@ def test_small_maps_have_the_colours_of_the_large_matrix(opened):
         opened.page.wait_for_timeout(300)
         same = opened.page.evaluate(COLOURS_OF_BOTH)
         assert same["cells"] > 300
-        assert same["equal"] >= 0.95 * same["cells"], (fragment, shown, same)
+        assert same["equal"] >= 0.9 * same["cells"], (fragment, shown, same)
     assert opened.page.locator(".grid-place .scale .bar").count() >= 1
 
 
@@ -161,7 +161,7 @@ COLOURS_OF_BOTH = """() => {
         const [one, other] = [4 * (row * side + column), 4 * (y * large.width + x)];
         cells++;
         const off = [0, 1, 2].map((k) => Math.abs(few[one + k] - many[other + k]));
-        if (Math.max(...off) <= 6) equal++;
+        if (Math.max(...off) <= 12) equal++;
     }
     return { cells, equal };
 }"""

@@ -102,7 +102,7 @@ def _on_axes(head_output: Float[np.ndarray, "token d_head"]) -> dict[str, Any]:
 
 def _by_head(
     layer: LayerMatrices, pairs: Int[np.ndarray, "3 pair"]
-) -> list[Int[np.ndarray, "2 pair"]]:
+) -> list[Int[np.ndarray, "2 _"]]:
     return [pairs[1:, pairs[0] == head] for head in range(len(layer.head_output))]
 
 
