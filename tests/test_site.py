@@ -30,3 +30,5 @@ def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
         loaded = [address for pattern in LOADED for address in re.findall(pattern, text)]
         assert loaded
         assert [one for one in loaded if re.match("https?:|//", one)] == [], page.name
+    scripts = "".join(path.read_text() for path in tmp_path.rglob("bundle.*.js"))
+    assert "unpkg.com" not in scripts, "the theme's own script loads nothing either"

@@ -68,6 +68,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return re.sub(r"(?<!!)\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)", lead, markdown)
 
 
+def on_post_build(config: MkDocsConfig) -> None:
+    """Take out the one address that the theme would load a script from, on pages from a disk."""
+    for script in Path(config.site_dir, "assets", "javascripts").glob("bundle.*.js"):
+        text = script.read_text(encoding="utf-8")
+        empty = "data:text/javascript,"
+        script.write_text(re.sub(r"https://unpkg\.com/iframe-worker/shim", empty, text), "utf-8")
+
+
 def _walked(path: Path) -> Iterator[str]:
     """The parts of a path with `..` resolved."""
     parts: list[str] = []
