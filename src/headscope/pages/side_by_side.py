@@ -96,7 +96,7 @@ def _column(name: str, run: RunFindings, stack: str, verdicts: Sequence[Verdict]
             f"heads, {manifest.corpus.windows:,} windows"
         ),
         role_rows=_role_rows(roles),
-        role_counts=roles["role"].value_counts().to_dict(),
+        role_counts={str(role): many for role, many in roles["role"].value_counts().items()},
         verdicts=verdicts,
         striking=striking_heads(heads, untrained),
     )
