@@ -20,7 +20,6 @@ from headscope.measures.columns import COLUMNS
 from headscope.pages.figures import FIGURES
 from headscope.text.readers import READERS
 from tools import marks
-from tools.make_atlas import PART as ATLAS_PART
 from tools.site_pages import PROJECT, api_page, commands_page
 from tools.write_families import PART as FAMILIES_PART
 from tools.write_pages import PARTS, part
@@ -87,7 +86,7 @@ def test_what_is_added_to_a_registry_is_in_its_part(name):
 
 def test_every_generated_part_of_a_page_is_written_by_a_tool():
     found = [name for path in PAGES for name in marks.marked_names(path.read_text())]
-    assert sorted(found) == sorted([*PARTS, FAMILIES_PART, ATLAS_PART])
+    assert sorted(found) == sorted([*PARTS, FAMILIES_PART])
 
 
 def test_marks_do_as_their_examples_say():
@@ -160,8 +159,13 @@ def test_every_command_and_every_option_is_in_the_reference():
     page = commands_page()
     for command in COMMANDS:
         section = page.split(f"\n## {command.name}\n")[1].split("\n## ")[0]
-        for name in flatten(command.run).__signature__.parameters:
-            assert name.replace("_", "-") in section.lower().replace("_", "-"), (command.name, name)
+        for parameter in flatten(command.run).__signature__.parameters.values():
+            (told,) = parameter.annotation.__metadata__
+            # typer takes the first name for the default.
+            given = [str(name) for name in (told.default, *(told.param_decls or ()))]
+            names = [name for name in given if name.startswith("-")]
+            names = names or [parameter.name.replace("_", "-")]
+            assert any(name in section or name.upper() in section for name in names), names
 
 
 def test_everything_that_headscope_offers_is_in_the_reference():
