@@ -118,7 +118,7 @@ def test_texts_without_structure_do_not_hold_and_the_numbers_say_why():
         if status == "undecided":
             # Too few pairs: an interval reaches from below the least that counts to above it.
             assert any(test.effect.low < test.bar < test.effect.high for test in finding.tests)
-            assert str(finding.effect) in finding.summary
+            assert finding.effect.percent in finding.summary
 
 
 def test_it_holds_where_outputs_bind_what_attention_does_not():
