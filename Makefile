@@ -6,6 +6,7 @@
 # make fuzz    10,000 damaged corpora and runs
 # make attack  2,000 hostile models, runs, corpora, requests, environments and numbers (hours)
 # make check   set up, run what CI checks before the tests: format, lint, types, layers
+# make dist    set up, build the wheel and the source archive, check their metadata
 # make pages   set up, write the parts of the docs that come from the code
 # make docs    set up, build the site into site/, strictly
 # make bench   set up, measure speed and memory (hours)
@@ -29,7 +30,7 @@ RATIO  := $(BIN)/python benchmarks/forward_ratio.py --markdown --models $(MODELS
 # Windows of uneven lengths: EWT dev, if it is beside the repository.
 PARAGRAPHS ?= ../shared/corpora/ewt-dev.conllu.gz
 
-.PHONY: demo test test-oldest test-adapters test-faults fuzz attack check pages docs bench clean
+.PHONY: demo test test-oldest test-adapters test-faults fuzz attack check dist pages docs bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/headscope analyze
@@ -68,6 +69,11 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+dist: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist . > /dev/null
+	$(BIN)/twine check --strict dist/*
 
 pages: $(VENV)/.dev
 	$(BIN)/python -m tools.write_pages

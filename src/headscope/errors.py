@@ -1,11 +1,68 @@
 """Every error that users can meet, as one class tree.
 
 A message says what is wrong, where, and what to do next. Commands print it on one line and end with
-`exit_code`: 2 when the input was wrong, 1 when the run failed.
+`exit_code`: 2 when the input was wrong, 1 when the run failed. What to do next is named as it is
+written where the user is: `--out` in a terminal, `out=` in Python (`option`).
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_on_the_command_line = False
 
 LONGEST_MESSAGE = 1800
 """In characters: names of columns and files from elsewhere may be megabytes long."""
+
+
+@contextmanager
+def on_the_command_line() -> Iterator[None]:
+    """While open, messages speak of the options of commands, not of keywords."""
+    global _on_the_command_line
+    before, _on_the_command_line = _on_the_command_line, True
+    try:
+        yield
+    finally:
+        _on_the_command_line = before
+
+
+def in_a_command() -> bool:
+    """Whether what is going on was asked for on the command line."""
+    return _on_the_command_line
+
+
+def option(name: str, value: object = None) -> str:
+    """An option as the user writes it, for a message.
+
+    >>> option("allow_pickle", True), option("dtype", "float32"), option("out")
+    ('allow_pickle=True', "dtype='float32'", 'out=')
+    >>> with on_the_command_line():
+    ...     option("allow_pickle", True), option("dtype", "float32"), option("out")
+    ('--allow-pickle', '--dtype float32', '--out')
+
+    Args:
+        name: The keyword in Python.
+        value: What to set it to; None to name the option alone.
+    """
+    if not _on_the_command_line:
+        return f"{name}=" if value is None else f"{name}={value!r}"
+    flag = f"--{name.replace('_', '-')}"
+    return flag if value is None or value is True else f"{flag} {value}"
+
+
+def keyword_of(function: str, name: str) -> str:
+    """What to do about something that only Python has a keyword for, for a message.
+
+    >>> keyword_of("hs.load_model", "tokenizer")
+    'pass tokenizer='
+    >>> with on_the_command_line():
+    ...     keyword_of("hs.load_model", "tokenizer")
+    'in Python, hs.load_model takes tokenizer='
+
+    Args:
+        function: The public function that has the keyword.
+        name: The keyword.
+    """
+    return f"in Python, {function} takes {name}=" if _on_the_command_line else f"pass {name}="
 
 
 def in_one_line(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from headscope.errors import MergeError, RunError
+from headscope.errors import MergeError, RunError, option
 from headscope.measuring.reduce import reduce_run
 from headscope.run import Run
 from headscope.runs.examples import has_examples, read_examples, write_examples
@@ -41,7 +41,7 @@ def merge(folders: Sequence[str | Path], out: str | Path, *, report: bool = True
         _refuse_if_different(one, other)
     target = Path(out)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise MergeError(f"{target} is there already; choose another --out")
+        raise MergeError(f"{target} is there already; choose another {option('out')}")
     parts_of_one = len({run.manifest.corpus.window_hashes for run in runs}) == 1
     plan = _union(runs) if parts_of_one else _concatenation(runs)
     with only_writer(target):

@@ -8,12 +8,14 @@ quick: this module imports neither pandas nor matplotlib. The files are those of
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
-from headscope.errors import SettingsError
+from headscope.errors import RunError, SettingsError, in_a_command, option
 from headscope.runs.folder import REPORT, RunFolder
 from headscope.runs.manifest import Manifest
 from headscope.runs.own_files import refuse_links_inside
+from headscope.runs.remote import fetch_run, remote_address
 from headscope.settings import SUBSET_WINDOWS
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-    from headscope.findings.claims import StackEvidence, Verdict
+    from headscope.findings.claims import StackEvidence
+    from headscope.findings.claims.verdicts import Verdicts
     from headscope.findings.run_findings import RunFindings
     from headscope.findings.stability import Domain, StabilityResult
     from headscope.pages.figures.write import WrittenFigures
@@ -50,6 +53,9 @@ class Run:
             within: The run folder that it lies in, for the run of an untrained model.
         """
         self.files = RunFolder(folder, manifest, within)
+        self.address: str | None = None
+        """Where the run was fetched from; None for a folder of this machine."""
+        self._copy: TemporaryDirectory[str] | None = None
 
     @cached_property
     def findings(self) -> "RunFindings":
@@ -70,7 +76,7 @@ class Run:
 
     def __repr__(self) -> str:
         return (
-            f"Run({str(self.folder)!r}: {self.manifest.model.name}, "
+            f"Run({self.address or str(self.folder)!r}: {self.manifest.model.name}, "
             f"{self.manifest.corpus.windows} windows, {self.shards_done} of "
             f"{self.manifest.shards} shards)"
         )
@@ -158,8 +164,8 @@ class Run:
         """
         return self.findings.evidence(seed)
 
-    def claims(self, seed: int = 0) -> "list[Verdict]":
-        """The verdict on each claim of the paper, for each stack.
+    def claims(self, seed: int = 0) -> "Verdicts":
+        """The verdict on each claim of the paper, for each stack: a list that prints as a table.
 
         Args:
             seed: Seed of the resampling.
@@ -212,8 +218,29 @@ class Run:
 
         if path is not None:
             return write_report(self.findings, Path(path))
+        self._refuse_remote("report")
         refuse_links_inside(self.files.within)
         return write_report(self.findings, self.folder / REPORT, within=self.files.within)
+
+    def export(self, folder: str | Path, *, to: str = "csv") -> dict[str, Path]:
+        """Write the tables of the run for other programs; returns the files by table.
+
+        Args:
+            folder: Where to: `heads.csv`, `layers.csv`, `roles.csv`, `claims.csv`, `sweep.csv` and
+                `rows.csv` (a row per window, layer and head).
+            to: `csv` or `parquet`.
+        """
+        from headscope.findings.export import export_tables
+
+        return export_tables(self.findings, Path(folder), to)
+
+    def _refuse_remote(self, what: str) -> None:
+        """Refuse to write into a run that was fetched: it would be lost with the copy."""
+        if self.address is not None:
+            raise RunError(
+                f"{self.address} can only be read; say where to write the {what}, with "
+                f"{option('out') if in_a_command() else 'a path'}"
+            )
 
     def figure(self, name: str, stack: str | None = None) -> "Figure":
         """One figure, as a matplotlib figure: `run.figure("summed")`.
@@ -252,6 +279,7 @@ class Run:
         from headscope.pages.figures.write import FORMATS, write_figures
 
         if folder is None:
+            self._refuse_remote("figures")
             refuse_links_inside(self.files.within)
         stacks = self.manifest.stacks
         chosen = stacks if stack is None else (stack,)
@@ -266,10 +294,19 @@ class Run:
 
 
 def open_run(folder: str | Path) -> Run:
-    """The run in a folder.
+    """The run in a folder, or at an address.
 
     Args:
-        folder: A folder that `analyze` or `merge` wrote.
+        folder: A folder that `analyze` or `merge` wrote, or the address of one that fsspec knows
+            (`s3://bucket/run`, `hf://datasets/owner/name/run`, `https://...`), which is fetched
+            and can only be read.
     """
-    files = RunFolder.open(Path(folder))
-    return Run(files.path, files.manifest)
+    address = remote_address(folder)
+    if address is None:
+        files = RunFolder.open(Path(folder))
+        return Run(files.path, files.manifest)
+    copy = fetch_run(address)
+    files = RunFolder.open(Path(copy.name))
+    run = Run(files.path, files.manifest)
+    run.address, run._copy = address, copy
+    return run

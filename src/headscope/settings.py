@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from headscope.errors import SettingsError, shortened
+from headscope.system.option_types import checked_options
 
 SimilarityVariant = Literal["raw", "centred", "cosine"]
 SIMILARITY_VARIANTS: tuple[SimilarityVariant, ...] = get_args(SimilarityVariant)
@@ -174,7 +175,7 @@ class Settings:
         Args:
             **options: What differs from the defaults.
         """
-        values: dict[str, Any] = dict(options)
+        values = checked_options(options, _JSON_TYPES)
         if "window" in values:
             values["window_tokens"] = values.pop("window")
         if "pairs" in values:

@@ -31,9 +31,9 @@ def copied_run(demo_run, tmp_path):
 def command(request, monkeypatch, capsys):
     """Runs `headscope ARGUMENTS...`.
 
-    `analyze` finds the demo model loaded; other commands load it as they do for users.
+    The demo model is loaded once.
     """
-    home = import_module("headscope.analyze")
+    home = import_module("headscope.models.load")
     load_model = home.load_model
 
     def load_once(spec, **options):

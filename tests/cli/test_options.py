@@ -31,14 +31,15 @@ OPTIONS = {
     "report": "--out -o --quiet -q",
     "figures": "--out -o --format -f --only --stack --json --quiet -q",
     "merge": "--out -o --quiet -q",
+    "export": "--to --out -o --json --quiet -q",
     "claims": "--explain --seed --json",
     "sweep": "--all --json",
     "stability": "--subset --subsets --by --seed --json",
     "compare": "--untrained --steps --match --model -m --texts --figure --seed --allow-pickle "
     "--trust-remote-code --json --quiet -q",
-    "look": "--file --model -m --out -o --window --similarity --pairs --attention-threshold "
-    "--special-tokens --column-mass --dtype --device --allow-pickle --trust-remote-code --json "
-    "--quiet -q",
+    "look": "--file --layers --model -m --out -o --window --similarity --pairs "
+    "--attention-threshold --special-tokens --column-mass --dtype --device --allow-pickle "
+    "--trust-remote-code --json --quiet -q",
     "serve": "--model -m --port --max-tokens --quiet -q",
     "segment": "--by --model -m --weights --mode --threshold --min-length --max-length "
     "--n-segments --blank-lines --no-blank-lines --allow-pickle --trust-remote-code --json "
@@ -95,6 +96,9 @@ def test_analyze_shows_its_options_in_panels(command):
     titles = [line.split()[1] for line in lines if line.startswith("╭")]
     assert titles == list(PANELS)
     for option in built_command("analyze").params:
+        if option.param_type_name == "argument":
+            assert option.rich_help_panel == "Corpus"
+            continue
         assert option.opts[0] in PANELS[option.rich_help_panel].split()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.compare.debiased_cka import CentredHeads, debiased_cka
+from headscope.kernels.debiased_cka import CentredHeads, debiased_cka
 
 
 def naive_hsic(x: np.ndarray, y: np.ndarray) -> float:

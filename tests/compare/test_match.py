@@ -104,6 +104,6 @@ def test_what_a_manifest_says_of_its_model_is_never_loaded(tmp_path, monkeypatch
     loads = []
     match = sys.modules[match_runs.__module__]
     monkeypatch.setattr(match, "load_model", lambda *args, **_: loads.append(args))
-    with pytest.raises(SettingsError, match="--model once for each run"):
+    with pytest.raises(SettingsError, match="one model for each run"):
         match_runs(run, run)
     assert loads == []

@@ -88,7 +88,7 @@ def test_a_read_only_folder_is_refused_for_writing_and_good_for_reading(
             assert said.code == 1
             assert said.err.count("\n") == 1, said.err
             assert "Read-only file system" in said.err
-            assert "--out" in said.err
+            assert "out=" in said.err
         run = hs.open_run(disk / "run")
         assert_same_results(run, undisturbed)
         assert run.left_out == []

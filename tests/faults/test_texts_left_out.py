@@ -130,7 +130,7 @@ def test_merging_keeps_the_names_of_texts_left_out(without, tmp_path):
 
 def test_a_run_without_a_single_good_text_fails_and_says_why(tmp_path):
     corpus = write_corpus(tmp_path / "texts.jsonl", BAD)
-    with pytest.raises(MeasurementError, match=r"no window of the run .*bad-0.*--dtype float32"):
+    with pytest.raises(MeasurementError, match=r"no window of the run .*bad-0.*dtype=.float32"):
         hs.analyze(poisoned(float("nan"), 0), corpus, out=tmp_path / "run", **OPTIONS)
 
 

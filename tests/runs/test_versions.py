@@ -91,7 +91,7 @@ def test_going_on_with_a_run_of_an_older_version_is_refused(tmp_path, monkeypatc
     (tmp_path / "texts").mkdir()
     for number, text in enumerate(TEXTS):
         (tmp_path / "texts" / f"{number}.txt").write_text(text)
-    with pytest.raises(RunError, match=rf"schema: 1 / {SCHEMA}.*choose another --out"):
+    with pytest.raises(RunError, match=rf"schema: 1 / {SCHEMA}.*choose another out="):
         hs.analyze(
             loaded(tiny_bert()),
             "texts",

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headscope.cli.option_groups import HelpWhenBuilt, OptionGroup
-from headscope.cli.options import DEFAULTS, OUTPUT_PANEL, Json, ModelOptions, PairOptions, Quiet
+from headscope.cli.options import (
+    DEFAULTS,
+    OUTPUT_PANEL,
+    Json,
+    Layers,
+    ModelOptions,
+    PairOptions,
+    Quiet,
+    layer_numbers,
+)
 from headscope.cli.tables import Column, print_table
-from headscope.errors import SettingsError
 from headscope.kernels.cpu.compile_ahead import compile_ahead
 from headscope.settings import (
     NULL_SEEDS,
@@ -86,10 +94,7 @@ class CorpusOptions(OptionGroup, panel="Corpus"):
 class MeasuringOptions(PairOptions):
     """What is measured."""
 
-    layers: Annotated[
-        str | None,
-        typer.Option(help="Measure only these layers, numbered from 1, such as 1,6,11."),
-    ] = None
+    layers: Layers = None
     minimal: Annotated[
         bool,
         typer.Option(
@@ -195,25 +200,42 @@ def analyze_command(
     measuring: MeasuringOptions,
     output: OutputOptions,
     workers: WorkerOptions,
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CORPUS]...",
+            help="The same as --corpus.",
+            show_default=False,
+            rich_help_panel="Corpus",
+        ),
+    ] = None,
 ) -> None:
     """Measure what every head of a model writes, over a corpus.
 
     Without options: the demo model over the demo corpus, into runs/demo.
     """
-    # Before torch is imported: that takes about as long.
-    compile_ahead(corpus.window)
-    from headscope.analyze import analyze
+    from headscope.cli.finished_run import finished_run
     from headscope.measuring.workers.plan import place
+    from headscope.text.in_memory import Sources
 
     options: dict[str, Any] = {}
     for group in (corpus, model, measuring, workers):
         options |= group.keywords()
     options |= {
-        "corpus": corpus.corpus or ["demo"],
-        "layers": None if measuring.layers is None else _layer_numbers(measuring.layers),
+        "corpus": Sources([*(sources or []), *(corpus.corpus or [])] or ["demo"]),
+        "layers": layer_numbers(measuring.layers),
         "similarity": similarity_variant(measuring.similarity),
         "on": place(workers.on),
     }
+    finished = None if output.log else finished_run(options, report=output.report, out=output.out)
+    if finished is not None:
+        if not output.quiet:
+            sys.stderr.write(f"{finished.folder} is finished: there is nothing to measure\n")
+        return _print_run(finished, output)
+    # Before torch is imported: that takes about as long.
+    compile_ahead(corpus.window)
+    from headscope.analyze import analyze
+
     stack = ExitStack()
     times = stack.enter_context(stage_times()) if output.profile else None
     try:
@@ -234,17 +256,14 @@ def analyze_command(
         stack.close()
     if times is not None:
         sys.stderr.write(f"seconds of all threads, by stage\n{times}\n")
+    _print_run(run, output)
+
+
+def _print_run(run: "Run", output: OutputOptions) -> None:
     if output.as_json:
         _print_json(run)
     else:
         _print_findings(run, output)
-
-
-def _layer_numbers(text: str) -> list[int]:
-    try:
-        return [int(number) for number in text.split(",")]
-    except ValueError:
-        raise SettingsError(f"layers: {text!r} is not a list of numbers such as 1,6,11") from None
 
 
 def _print_json(run: "Run") -> None:

@@ -15,7 +15,7 @@ from headscope import __version__
 from headscope.cli.commands import COMMANDS, Command
 from headscope.cli.option_groups import flatten
 from headscope.cli.options import OUTPUT_PANEL
-from headscope.errors import HeadscopeError, in_one_line, shortened
+from headscope.errors import HeadscopeError, in_one_line, on_the_command_line, shortened
 from headscope.system.terminal import visible
 
 INTERRUPTED = 130
@@ -52,7 +52,6 @@ def build_app() -> typer.Typer:
     """The command line with all commands that are registered by now."""
     app = typer.Typer(
         cls=_CommandsInOrder,
-        add_completion=False,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -95,6 +94,11 @@ def headscope(
 
 def main() -> None:
     """Run a command; errors meant for users take one line of standard error."""
+    with on_the_command_line():
+        _run_command()
+
+
+def _run_command() -> None:
     try:
         with _no_interrupt_lost():
             # Not standalone: typer would show a mistyped option in a box of several lines.
@@ -113,6 +117,12 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         _say("interrupted")
         sys.exit(INTERRUPTED)
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        # typer has seen that the reader of our output is gone, and would end with 1.
+        _drop_what_cannot_be_written()
+        sys.exit(0)
     except BrokenPipeError:
         # The reader of our output has seen enough (`| head`).
         _drop_what_cannot_be_written()

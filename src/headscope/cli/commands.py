@@ -11,6 +11,7 @@ from headscope.cli.analyze import analyze_command
 from headscope.cli.claims import claims_command
 from headscope.cli.compare import compare_command
 from headscope.cli.doctor import doctor_command
+from headscope.cli.export import export_command
 from headscope.cli.figures import figures_command
 from headscope.cli.info import info_command
 from headscope.cli.look import look_command
@@ -45,6 +46,7 @@ COMMANDS: Registry[Command] = Registry(
         Command("report", report_command, "Runs"),
         Command("figures", figures_command, "Runs"),
         Command("merge", merge_command, "Runs"),
+        Command("export", export_command, "Runs"),
         Command("claims", claims_command, "Findings"),
         Command("sweep", sweep_command, "Findings"),
         Command("stability", stability_command, "Findings"),

@@ -54,8 +54,8 @@ def _facts(folder: Path, run: "Run", labels: "list[LabelCount]") -> dict[str, st
     copies = copies_sentence(corpus, keep=manifest.settings.keep_duplicates)
     shards = f"{run.shards_done} of {manifest.shards} shards"
     return {
-        "run": str(folder),
-        **_state(folder, run, shards),
+        "run": run.address or str(folder),
+        **_state(run.folder, run, shards),
         "model": f"{model.name} ({model.architecture}, {model.dtype} on {model.device})",
         "heads": ", ".join(
             f"{stack}: {len(sites)} layers x {max(site.heads for site in sites)} heads"

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headscope.cli.option_groups import OptionGroup
-from headscope.cli.options import OUTPUT_PANEL, Json, ModelOptions, PairOptions, Quiet
+from headscope.cli.options import (
+    OUTPUT_PANEL,
+    Json,
+    Layers,
+    ModelOptions,
+    PairOptions,
+    Quiet,
+    layer_numbers,
+)
 from headscope.errors import CorpusError, SettingsError
 from headscope.settings import similarity_variant
 from headscope.system.untrusted import open_untrusted
@@ -30,6 +38,7 @@ class TextOptions(OptionGroup, panel="Text"):
         int | None,
         typer.Option(help="Read only this many tokens from the start, special tokens included."),
     ] = None
+    layers: Layers = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,7 @@ def look_command(
 
     options = model.keywords() | measuring.keywords()
     options["similarity"] = similarity_variant(measuring.similarity)
+    options["layers"] = layer_numbers(source.layers)
     view = look(text=given, window=source.window, **options)
     page = view.save(output.out)
     if output.as_json:

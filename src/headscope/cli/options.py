@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from headscope.cli.option_groups import OptionGroup
+from headscope.errors import SettingsError
 from headscope.settings import SIMILARITY_VARIANTS, Settings
 
 DEFAULTS = Settings()
@@ -42,7 +43,22 @@ Dtype = Annotated[
     str, typer.Option(help="dtype of the weights: float32, float64, bfloat16 or float16.")
 ]
 Device = Annotated[str, typer.Option(help="Where the model runs: cpu, cuda, cuda:1 or mps.")]
+Layers = Annotated[
+    str | None, typer.Option(help="Only these layers, numbered from 1, such as 1,6,11.")
+]
 SegmentBy = Annotated[str, typer.Option(help="What a segment is: sentence or topic.")]
+
+
+def layer_numbers(text: str | None) -> list[int] | None:
+    """The layers that `--layers` names.
+
+    Args:
+        text: Numbers with commas between them; None for all layers.
+    """
+    try:
+        return None if text is None else [int(number) for number in text.split(",")]
+    except ValueError:
+        raise SettingsError(f"layers: {text!r} is not a list of numbers such as 1,6,11") from None
 
 
 @dataclass(frozen=True)

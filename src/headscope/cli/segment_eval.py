@@ -73,7 +73,7 @@ def segment_eval_command(
     shortest, longest = _numbers(evaluation.passage)
     if texts is not None and texts < 1:
         raise SettingsError(f"texts: {texts} is too few; ask for at least 1")
-    documents = read_corpus([corpus])
+    documents = read_corpus(corpus)
     with Progress() if output.quiet else ProgressBars() as progress:
         if by == "sentence":
             chosen = list(islice(documents, texts))

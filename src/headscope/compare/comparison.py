@@ -15,7 +15,7 @@ from headscope.compare.quantities import QUANTITIES
 from headscope.compare.remarks import remarks
 from headscope.compare.rows import Row, comparison_rows, label_runs, reference_of
 from headscope.compare.signal_rows import signal_rows
-from headscope.errors import RunError, SettingsError
+from headscope.errors import RunError, SettingsError, option
 from headscope.findings.depth import layers_by_third, relative_depth
 from headscope.findings.resampling.resampled_run import interval_of
 from headscope.findings.roles import assign_roles
@@ -169,8 +169,8 @@ def compare(
     rows = comparison_rows(labels, untrained=untrained, seed=seed)
     if all(reference_of(row, rows) is None for row in rows):
         raise SettingsError(
-            f"{opened[0].folder} has no untrained model to compare with; analyze it with --nulls, "
-            "or give two runs"
+            f"{opened[0].folder} has no untrained model to compare with; analyze it with "
+            f"{option('nulls', 20)}, or give two runs"
         )
     found += [
         f"{row.name}: {len(row.documents.present)} documents are too few to draw from; its "
@@ -201,7 +201,7 @@ def compare(
 def _refuse(runs: Sequence[Run], untrained: bool) -> None:
     if not runs or (len(runs) == 1 and not untrained):
         raise SettingsError(
-            "compare: give two runs or more, or one with --untrained (untrained=True)"
+            f"compare: give two runs or more, or one with {option('untrained', True)}"
         )
     for run in runs:
         if not run.finished:

@@ -7,23 +7,23 @@ from choosing the best of many heads.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from headscope.compare.debiased_cka import CentredHeads, debiased_cka
 from headscope.compare.head_features import StackFeatures, head_features
-from headscope.errors import ModelError, SettingsError
-from headscope.models.load import load_model
+from headscope.errors import ModelError, SettingsError, option
+from headscope.kernels.debiased_cka import CentredHeads, debiased_cka
+from headscope.models.load import ModelLike, as_loaded
 from headscope.models.loaded import LoadedModel
 from headscope.run import Run
 from headscope.runs.window_files import windows_from_table
 from headscope.settings import MATCH_WINDOWS
 from headscope.system.progress import Progress, ProgressBars
 from headscope.text.document import Document
+from headscope.text.in_memory import checked_texts
 from headscope.text.windows import Window, cut_windows
 
 PERMUTATIONS = 3
@@ -31,8 +31,8 @@ PERMUTATIONS = 3
 
 
 def match_heads(
-    model: str | Path | LoadedModel,
-    other: str | Path | LoadedModel,
+    model: ModelLike,
+    other: ModelLike,
     texts: Sequence[str],
     *,
     window: int = 128,
@@ -54,13 +54,13 @@ def match_heads(
         seed: Of the null.
         progress: Whether to show progress, or what to report it to.
     """
-    one = model if isinstance(model, LoadedModel) else load_model(model)
-    two = other if isinstance(other, LoadedModel) else load_model(other)
+    one = as_loaded(model)
+    two = as_loaded(other)
     _refuse_different_tokenizers(one, two)
     assert one.tokenizer is not None  # refused just above
     windows = [
         cut
-        for number, text in enumerate(texts)
+        for number, text in enumerate(checked_texts(texts))
         for cut in cut_windows(
             Document(id=str(number), text=text),
             one.tokenizer,
@@ -75,7 +75,7 @@ def match_runs(
     run: Run,
     other: Run,
     *,
-    models: Sequence[str | Path | LoadedModel] = (),
+    models: Sequence[ModelLike] = (),
     texts: int = MATCH_WINDOWS,
     seed: int = 0,
     allow_pickle: bool = False,
@@ -99,9 +99,7 @@ def match_runs(
     if ours.tokenizer_hash != theirs.tokenizer_hash:
         raise SettingsError(_other_tokenizer(ours.name, theirs.name))
     one, two = (
-        spec
-        if isinstance(spec, LoadedModel)
-        else load_model(
+        as_loaded(
             spec,
             dtype=record.dtype,
             device=record.device,
@@ -122,9 +120,7 @@ def match_runs(
     return _match(one, two, windows, seed, progress)
 
 
-def _models_of(
-    runs: tuple[Run, Run], models: Sequence[str | Path | LoadedModel]
-) -> Sequence[str | Path | LoadedModel]:
+def _models_of(runs: tuple[Run, Run], models: Sequence[ModelLike]) -> Sequence[ModelLike]:
     """The models as they were passed; demo where none were, and both runs are of demo."""
     if models:
         if len(models) != len(runs):
@@ -134,8 +130,8 @@ def _models_of(
         if run.manifest.model.name != "demo":
             raise SettingsError(
                 f"the model of {run.folder} must be passed to match heads: a run is never believed "
-                "about where its model is; pass --model once for each run, in their order "
-                "(models=[...])"
+                "about where its model is; pass one model "
+                f"for each run, in their order ({option('model')} MODEL, or models=[...] in Python)"
             )
     return ["demo", "demo"]
 

@@ -11,7 +11,8 @@ import pandas as pd
 import xarray as xr
 
 from headscope.errors import RunError
-from headscope.findings.claims import StackEvidence, Verdict, judge
+from headscope.findings.claims import StackEvidence, judge
+from headscope.findings.claims.verdicts import Verdicts
 from headscope.findings.gather_evidence import gather_evidence
 from headscope.findings.resampling.window_table import WindowTable, read_window_table
 from headscope.findings.roles import assign_roles
@@ -108,9 +109,11 @@ class RunFindings:
         """What claims are judged on, for each stack: the run and its nulls, resampled together."""
         return gather_evidence(self, seed)
 
-    def claims(self, seed: int = 0) -> list[Verdict]:
+    def claims(self, seed: int = 0) -> Verdicts:
         """The verdict on each claim of the paper, for each stack."""
-        return [verdict for evidence in self.evidence(seed).values() for verdict in judge(evidence)]
+        return Verdicts(
+            verdict for evidence in self.evidence(seed).values() for verdict in judge(evidence)
+        )
 
     def window_table(self, stack: str, columns: Sequence[str]) -> WindowTable:
         """Columns of the rows as arrays of window, layer and head."""

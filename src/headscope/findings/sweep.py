@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from headscope.errors import RunError
+from headscope.errors import RunError, option
 from headscope.measures import TEXTS
 from headscope.measures.tables import column_totals, layer_columns, measure_columns
 
@@ -31,8 +31,8 @@ def sweep_table(
     """
     if not all(dataset.sizes["pair_rule"] for dataset in stacks.values()):
         raise RunError(
-            "this run was measured at its own thresholds alone (--minimal); "
-            "analyse again without --minimal to see how findings move"
+            f"this run was measured at its own thresholds alone ({option('minimal', True)}); "
+            "analyse again without it to see how findings move"
         )
     tables = [
         _axis_table(dataset, axis, per).assign(stack=stack)

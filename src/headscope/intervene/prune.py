@@ -50,6 +50,7 @@ from headscope.models.loaded import LoadedModel
 from headscope.runs.folder import RunFolder
 from headscope.settings import Settings, refuse_unknown_options, take_options
 from headscope.system.progress import Progress, ProgressBars
+from headscope.text.in_memory import CorpusLike, corpus_sources
 from headscope.text.readers.columns import ColumnOptions, Columns
 from headscope.text.windows import Window
 
@@ -70,7 +71,7 @@ class PruneOptions(LoadOptions, ColumnOptions, total=False):
 
 def prune(
     model: str | Path | LoadedModel = "demo",
-    corpus: str | Path | Sequence[str | Path] = "demo",
+    corpus: CorpusLike = "demo",
     *,
     heads: int | None = None,
     share: float | None = None,
@@ -114,9 +115,8 @@ def prune(
     settings = Settings.of(
         window=options.get("window", Settings().window_tokens), seed=options.get("seed", 0)
     )
-    sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     request = CorpusRequest(
-        tuple(map(str, sources)), texts, Columns.of(**take_options(options, ColumnOptions))
+        corpus_sources(corpus), texts, Columns.of(**take_options(options, ColumnOptions))
     )
     shown = ProgressBars() if progress is True else progress or Progress()
     with shown:

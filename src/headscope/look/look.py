@@ -4,18 +4,19 @@ The kernels are those of a run; the text is short enough to keep all of Z, A and
 """
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
 
-from headscope.errors import CorpusError, MeasurementError, SettingsError, shortened
+from headscope.errors import CorpusError, MeasurementError, SettingsError, option, shortened
 from headscope.kernels.token_rows import all_finite, column_mass, scaled_mass
 from headscope.look.stack_view import LayerView, StackView
 from headscope.look.view import View
 from headscope.measuring.batch import stack_reading
 from headscope.measuring.labels import label_tokens
-from headscope.models.load import LoadOptions, load_model
+from headscope.models.given import tokenizer_of
+from headscope.models.load import LoadOptions, ModelLike, as_loaded
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite, LayerCapture
 from headscope.settings import (
@@ -26,7 +27,9 @@ from headscope.settings import (
     refuse_unknown_options,
     take_options,
 )
+from headscope.system.option_types import whole_number
 from headscope.text.document import Document
+from headscope.text.in_memory import checked_text
 from headscope.text.windows import Window, cut_windows
 
 MOST_BYTES = 4 * 2**30
@@ -45,7 +48,7 @@ class LookOptions(LoadOptions, total=False):
 
 
 def look(
-    model: str | Path | LoadedModel,
+    model: ModelLike,
     text: str,
     *,
     window: int | None = None,
@@ -56,21 +59,23 @@ def look(
     Numbers equal those of `hs.analyze` for the same window.
 
     Args:
-        model: `demo`, a hub id, a local folder, or what `hs.load_model` returned (quicker
-            for several texts).
+        model: `demo`, a hub id, a local folder, a transformers model (with its `tokenizer`), or
+            what `hs.load_model` returned (quicker for several texts).
         text: What the model reads. A text that is too long for the model is refused.
         window: Look only at the first tokens: this many, special tokens included.
         **options: What is looked at: `layers`, `similarity`, `pairs`, `attention_threshold`,
             `special_tokens`, `column_mass`, with the defaults of `headscope.settings.Settings`.
-            How the model is loaded: `dtype`, `device`, `allow_pickle`, `trust_remote_code`.
+            How the model is loaded: `dtype`, `device`, `allow_pickle`, `trust_remote_code`,
+            `tokenizer`.
     """
     refuse_unknown_options("look", options, LookOptions)
+    text = checked_text(text)
+    window = None if window is None else whole_number("window", window)
+    asked = Settings.of(permutations=0, **take_options(options, SettingOptions))
     loading = take_options(options, LoadOptions)
-    loaded = model if isinstance(model, LoadedModel) else load_model(model, **loading)
+    loaded = as_loaded(model, **loading)
     cut = _window(loaded, text, window)
-    settings = Settings.of(
-        window=cut.n_tokens, permutations=0, **take_options(options, SettingOptions)
-    )
+    settings = replace(asked, window_tokens=cut.n_tokens)
     sites = loaded.sites_of(settings.layers)
     _refuse_too_large(sites, cut.n_tokens)
     stacks = _read(loaded, cut, settings, sites)
@@ -79,9 +84,7 @@ def look(
 
 def _window(model: LoadedModel, text: str, window: int | None) -> Window:
     """The text, or its first tokens, as the model reads it."""
-    tokenizer = model.tokenizer
-    if tokenizer is None:
-        raise SettingsError(f"{model.name} reads no text; look needs a model of text")
+    tokenizer = tokenizer_of(model)
     if not text.strip():
         raise CorpusError("the text is empty; give at least two words")
     body = len(tokenizer.encode(text).token_ids)
@@ -91,8 +94,8 @@ def _window(model: LoadedModel, text: str, window: int | None) -> Window:
     if window is None and tokenizer.max_tokens is not None and whole > tokenizer.max_tokens:
         raise SettingsError(
             f"the text has {whole} tokens, {model.name} takes at most {tokenizer.max_tokens}; "
-            f"shorten it, pass window={tokenizer.max_tokens} to look at its start, or cut it into "
-            "windows with analyze"
+            f"shorten it, pass {option('window', tokenizer.max_tokens)} to look at its start, or "
+            "cut it into windows with analyze"
         )
     size = whole if window is None else min(window, whole)
     return next(cut_windows(Document("text", text), tokenizer, window_tokens=size, min_tokens=2))
@@ -116,7 +119,7 @@ def _read(
         if not bool(all_finite(capture.head_output, batch)):
             raise MeasurementError(
                 f"layer {capture.site.layer} ({capture.site.stack}) writes NaN or infinity for "
-                "this text; try --dtype float32, or another text"
+                f"this text; try {option('dtype', 'float32')}, or another text"
             )
         mass = column_mass(capture.attention, batch.queries.real)
         scaled = scaled_mass(mass, batch, capture.site.causal, settings)
@@ -141,6 +144,7 @@ def _refuse_too_large(sites: Sequence[AttentionSite], tokens: int) -> None:
     size = sum(site.heads for site in sites) * tokens**2 * 4
     if size > MOST_BYTES:
         raise SettingsError(
-            f"the attention maps of {tokens} tokens take {size / 2**30:.0f} GB; pass layers= to "
-            "look at some of the layers, or window= to look at the start of the text"
+            f"the attention maps of {tokens} tokens take {size / 2**30:.0f} GB; pass "
+            f"{option('layers')} to look at some of the layers, or {option('window')} to look at "
+            "the start of the text"
         )

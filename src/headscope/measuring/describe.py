@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 
 import torch
 
@@ -11,11 +10,15 @@ from headscope.models.gated import fingerprint_of
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
 from headscope.runs.gate_records import GateRecord, StudyRecord
-from headscope.runs.manifest import CorpusRecord, Manifest, ModelRecord, SiteRecord
+from headscope.runs.manifest import (
+    CorpusRecord,
+    Manifest,
+    ModelRecord,
+    SiteRecord,
+    computing_packages,
+)
 from headscope.settings import Settings
 
-_COMPUTING_PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "nupunkt")
-"""Packages whose version can change numbers."""
 _NAMED = 6
 """Number of gated heads that the flag of a run names."""
 
@@ -60,7 +63,7 @@ def describe_run(
         ),
         corpus=corpus,
         settings=settings,
-        packages={name: version(name) for name in _COMPUTING_PACKAGES},
+        packages=computing_packages(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         threads=torch.get_num_threads(),
         gates=gates,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import xarray as xr
 from numpy.typing import NDArray
 
-from headscope.errors import MeasurementError, RunError, in_one_line
+from headscope.errors import MeasurementError, RunError, in_one_line, option
 from headscope.measures.columns import ARRAYS, COLUMNS, TOTAL
 from headscope.measures.tables import add_measures
 from headscope.runs.folder import RunFolder
@@ -32,8 +32,8 @@ def reduce_run(run: RunFolder) -> None:
     left_out = run.left_out
     if len(left_out) == run.manifest.corpus.windows:
         raise MeasurementError(
-            f"no window of the run can be measured ({left_out[0]}); try --dtype float32, a "
-            "shorter --window, or another model"
+            f"no window of the run can be measured ({left_out[0]}); try "
+            f"{option('dtype', 'float32')}, a shorter {option('window')}, or another model"
         )
     shards = (run.read_shard(number) for number in range(run.manifest.shards))
     try:
@@ -42,7 +42,7 @@ def reduce_run(run: RunFolder) -> None:
     except (LookupError, ValueError) as error:
         raise RunError(
             f"the shards of {run.path} do not fit its manifest: {in_one_line(error)}; "
-            "analyse the corpus again with another --out"
+            f"analyse the corpus again with another {option('out')}"
         ) from error
     measured = {stack: add_measures(dataset) for stack, dataset in results.items()}
     write_results(run.path, run.manifest, measured, run.within)

@@ -4,16 +4,17 @@ What both have in common before anything is measured: another run there is refus
 and written, or cut again and compared.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from headscope.errors import RunError, SettingsError
+from headscope.errors import RunError, option
 from headscope.measuring.describe import describe_run
+from headscope.measuring.run_request import default_folder as default_folder
 from headscope.measuring.windows import CorpusRequest, is_same_corpus, prepare_windows
+from headscope.models.given import tokenizer_of
 from headscope.models.loaded import LoadedModel
 from headscope.runs.corpus_summary import copies_sentence
 from headscope.runs.files import is_there
@@ -26,10 +27,6 @@ from headscope.settings import Settings
 from headscope.system.memory import give_back_free_memory
 from headscope.system.progress import Progress
 from headscope.system.timing import timed
-from headscope.text.readers.source_file import as_unicode
-
-LONGEST_NAME = 100
-"""Of a run folder that is named after its model and corpus, in characters."""
 
 
 @contextmanager
@@ -84,7 +81,7 @@ def resumed_manifest(
     if different:
         raise RunError(
             f"{folder} holds another run ({'; '.join(different)}); "
-            "choose another --out, or delete that folder"
+            f"choose another {option('out')}, or delete that folder"
         )
     return there
 
@@ -118,7 +115,7 @@ def restore_run_windows(
         if not restore_windows(run, RunFolder(Path(scratch), replace(manifest, corpus=corpus))):
             raise RunError(
                 f"the windows of {folder} are not those of {request}: cutting them again gives "
-                "different ones; choose another --out"
+                f"different ones; choose another {option('out')}"
             )
 
 
@@ -138,30 +135,13 @@ def cut_run_windows(
         folder: Where they are written.
         progress: Is told.
     """
-    if model.tokenizer is None:
-        raise SettingsError(f"{model.name} reads no text: only models of text can be measured")
     with timed("cutting windows"):
-        corpus = prepare_windows(request, model.tokenizer, settings, folder, progress)
+        corpus = prepare_windows(request, tokenizer_of(model), settings, folder, progress)
     give_back_free_memory()
+    if request.texts is not None and corpus.windows < request.texts:
+        progress.say(
+            f"the corpus has {corpus.windows:,} windows, fewer than the {request.texts:,} asked for"
+        )
     if corpus.duplicates and not settings.keep_duplicates:
         progress.say(copies_sentence(corpus), kind="duplicates")
     return corpus
-
-
-def default_folder(model_name: str, request: CorpusRequest, study: str | None = None) -> Path:
-    """Where a run goes when no folder is named: runs/demo, runs/MODEL-CORPUS.
-
-    A study has its name in front: runs/ablate-demo.
-
-    Args:
-        model_name: As the user gave it.
-        request: Names the corpus.
-        study: The name of a study.
-    """
-    names = [Path(model_name).name, *(Path(source).name for source in request.sources)]
-    if names == ["demo", "demo"]:
-        names = ["demo"]
-    if study is not None:
-        names = [study, *names]
-    name = re.sub(r"[^\w.-]+", "-", as_unicode("-".join(names))).strip("-.")
-    return Path("runs") / name[:LONGEST_NAME]

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 
 import torch
 
-from headscope.errors import RunError
+from headscope.errors import RunError, option
 from headscope.measuring.batch import BatchMeasurement, batches
 from headscope.measuring.choices import ChoiceCollector
 from headscope.measuring.shard_builder import ShardBuilder
@@ -150,7 +150,7 @@ def refuse_unknown_tokens(run: RunFolder, model: LoadedModel, windows: Sequence[
     if largest >= embeddings.num_embeddings:
         raise RunError(
             f"the windows of {run.path} have a token {largest}, but {model.name} knows "
-            f"{embeddings.num_embeddings}; analyse the corpus again with another --out"
+            f"{embeddings.num_embeddings}; analyse the corpus again with another {option('out')}"
         )
 
 

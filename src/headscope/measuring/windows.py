@@ -5,14 +5,15 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from headscope.errors import CorpusError
+from headscope.errors import CorpusError, option
 from headscope.runs.records import CorpusRecord, SampleKind
 from headscope.runs.window_files import write_windows
 from headscope.settings import Settings
 from headscope.system.progress import Progress
 from headscope.text.copies import CopyCounter, document_hash
-from headscope.text.corpus import read_corpus
+from headscope.text.corpus import is_read_again, read_corpus, skipped_files, source_readers
 from headscope.text.document import CorpusHasher, Document
+from headscope.text.in_memory import Source, Sources
 from headscope.text.readers.columns import Columns
 from headscope.text.readers.source_file import as_unicode
 from headscope.text.sampling import draw_sample
@@ -30,7 +31,7 @@ from headscope.text.windows import (
 class CorpusRequest:
     """The windows that a user asks for."""
 
-    sources: tuple[str, ...]
+    sources: tuple[Source, ...]
     texts: int | None = None
     """Maximum number of windows; None for all."""
     columns: Columns = field(default_factory=Columns)
@@ -40,10 +41,28 @@ class CorpusRequest:
 
     def documents(self) -> Iterator[Document]:
         """The documents, in the order of the corpus."""
-        return read_corpus(self.sources, self.columns)
+        return read_corpus(Sources(self.sources), self.columns)
+
+    def check(self) -> None:
+        """Refuse sources that are not there, or whose first document cannot be read.
+
+        Standard input and the hub are left alone: they are read once.
+        """
+        readers = source_readers(self.sources, self.columns)
+        for source, of_source in zip(self.sources, readers, strict=True):
+            if not isinstance(source, str) or is_read_again(source):
+                next(of_source[0](), None)
+
+    def remarks(self) -> list[str]:
+        """What people may not expect: files of folders that are of no known format."""
+        return [
+            f"{as_unicode(source)}: {skipped}"
+            for source in self.sources
+            if isinstance(source, str) and (skipped := skipped_files(source))
+        ]
 
     def __str__(self) -> str:
-        return as_unicode(", ".join(self.sources))
+        return as_unicode(", ".join(map(str, self.sources)))
 
 
 def prepare_windows(
@@ -81,11 +100,11 @@ def prepare_windows(
     if not shard_texts:
         raise CorpusError(
             f"corpus {request}: {cutting.read.documents} documents, none with "
-            f"{settings.min_tokens} tokens; lower --min-tokens or choose another corpus"
+            f"{settings.min_tokens} tokens; lower {option('min_tokens')} or choose another corpus"
         )
     kind, available = cutting.sample(sum(shard_texts))
     return CorpusRecord(
-        sources=tuple(map(as_unicode, request.sources)),
+        sources=tuple(as_unicode(str(source)) for source in request.sources),
         columns=asdict(request.columns),
         documents=cutting.read.documents,
         hash=cutting.hasher.hexdigest(),

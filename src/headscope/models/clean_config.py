@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headscope.errors import ModelError
+from headscope.errors import ModelError, keyword_of
 
 # Keys that begin with an underscore are internal to transformers, and are removed as well.
 _REMOVED = {
@@ -93,7 +93,7 @@ def clean_tokenizer_config(values: Mapping[str, Any], path: Path) -> dict[str, A
     if name is not None and not (isinstance(name, str) and _TOKENIZER_CLASS.fullmatch(name)):
         raise ModelError(
             f"cannot load {path}: tokenizer_class {str(name)[:60]!r} is not the name of a "
-            "tokenizer; pass tokenizer="
+            f"tokenizer; {keyword_of('hs.load_model', 'tokenizer')}"
         )
     return {
         key: value

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, Unpack
 
 import torch
 from torch import nn
@@ -15,17 +15,18 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from headscope.errors import HeadscopeError, ModelError, in_one_line
+from headscope.errors import HeadscopeError, ModelError, in_one_line, keyword_of, option
 from headscope.models.build import build_model, checked_weights, offline
 from headscope.models.check.probe import modality_of, vocabulary_size
 from headscope.models.clean_config import clean_config
 from headscope.models.folder import read_object
+from headscope.models.given import refuse_other_objects
 from headscope.models.loaded import LoadedModel
 from headscope.models.quiet import quiet_loading, quiet_native_code
 from headscope.models.small_files import CONFIG, TOKENIZER_CONFIG, small_files
 from headscope.models.smaller import MARK as HEADS
 from headscope.models.smaller import SMALLER
-from headscope.models.source import ModelSource, find_model
+from headscope.models.source import ModelSource, find_model, short_name
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.models.weight_files import WeightFiles, find_weights
 
@@ -55,13 +56,35 @@ _DTYPES = {
 }
 
 
+ModelLike = str | Path | PreTrainedModel | LoadedModel
+"""What a model is given as: a name, a transformers model, or what `load_model` returned."""
+
+
 class LoadOptions(TypedDict, total=False):
-    """How a model is loaded, as keywords of every function that takes the name of a model."""
+    """How a model is loaded, as keywords of every function that takes a model."""
 
     dtype: str
     device: str
     allow_pickle: bool
     trust_remote_code: bool
+    tokenizer: PreTrainedTokenizerBase | None
+
+
+def as_loaded(model: ModelLike, **options: Unpack[LoadOptions]) -> LoadedModel:
+    """The model, loaded unless it is already.
+
+    Args:
+        model: As `load_model` takes it, or what that returned.
+        **options: As `load_model` takes them. A loaded model keeps its own tokenizer.
+    """
+    if not isinstance(model, LoadedModel):
+        return load_model(model, **options)
+    if options.get("tokenizer") is not None:
+        raise ModelError(
+            f"tokenizer: {model.name} is loaded and has its own; pass the tokenizer to "
+            "hs.load_model, or the transformers model itself"
+        )
+    return model
 
 
 def load_model(
@@ -93,9 +116,11 @@ def load_model(
         head: Whether to load the model with the head that its config names and its files hold: that
             of a language model or a classifier. Attention does not depend on it.
     """
+    refuse_other_objects(spec, tokenizer)
     with quiet_loading():
         if isinstance(spec, PreTrainedModel):
-            name = spec.config.name_or_path or type(spec).__name__
+            origin = Path(spec.config.name_or_path or type(spec).__name__)
+            name = short_name(origin) if origin.is_absolute() else str(origin)
             model = _text_tower(spec)
             return LoadedModel(model, _wrapped(tokenizer, model), name=name, projection=projection)
         weights_dtype, place = _dtype(dtype), _device(device)
@@ -203,7 +228,7 @@ def _no_safetensors(source: ModelSource) -> str:
     if any(source.path.glob("*.bin")):
         return (
             f"{source.name} has its weights as a pickle, which can run any code when it is opened; "
-            "if you trust it, pass allow_pickle=True (--allow-pickle)"
+            f"if you trust it, pass {option('allow_pickle', True)}"
         )
     return f"{source.name} has no weights: no *.safetensors in {source.path}"
 
@@ -229,14 +254,14 @@ def _read_tokenizer(
     except Exception as error:
         raise ModelError(
             f"{source.name} has no tokenizer that can be loaded ({in_one_line(error)}); "
-            "pass tokenizer="
+            f"{keyword_of('hs.load_model', 'tokenizer')}"
         ) from error
     # Without its files, transformers makes an empty tokenizer, to which every word is unknown.
     files = [name for name in tokenizer.vocab_files_names.values() if name]
     if files and not any((folder / name).is_file() for name in files):
         raise ModelError(
             f"{source.name} has no tokenizer: none of {', '.join(files)} is in {source.path}; "
-            "pass tokenizer="
+            f"{keyword_of('hs.load_model', 'tokenizer')}"
         )
     tokenizer.name_or_path = str(source.path)
     return tokenizer
@@ -263,6 +288,7 @@ def _device(name: str) -> torch.device:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ModelError(
-            f"device {name!r} cannot be used here ({in_one_line(error)}); pass device='cpu'"
+            f"device {name!r} cannot be used here ({in_one_line(error)}); pass "
+            f"{option('device', 'cpu')}"
         ) from error
     return device

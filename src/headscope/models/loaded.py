@@ -24,12 +24,12 @@ from headscope.models.check.self_check import SelfCheck, check_tap
 from headscope.models.gated import GatedModel
 from headscope.models.linear_maps import make_quick, quick_linear_maps
 from headscope.models.quiet import quiet_loading
-from headscope.models.site import AttentionSite, LayerCapture, MassCapture
+from headscope.models.site import AttentionSite, LayerCapture, MassCapture, sites_in_words
 from headscope.models.smaller import like_smaller
-from headscope.models.source import weights_hash
 from headscope.models.taps import AttentionCall, MassCall, OnCall, choose_tap
 from headscope.models.text_inputs import TextInputs
 from headscope.models.tokenizer import HeadscopeTokenizer
+from headscope.models.weight_hash import weights_hash
 from headscope.runs.manifest import reads_shifted
 from headscope.system.threads import on_threads
 
@@ -73,6 +73,9 @@ class LoadedModel(GatedModel, TextInputs):
             if self.modality == "text":
                 make_quick(model, lambda: self._run(probe.padded)[0], self.check.tolerance)
         self._shifted_stacks = [name for name in self.stacks if reads_shifted(self.stacks, name)]
+
+    def __repr__(self) -> str:
+        return f"LoadedModel({self.name}: {sites_in_words(self.sites)})"
 
     @property
     def config(self) -> PretrainedConfig:

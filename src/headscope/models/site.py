@@ -1,5 +1,6 @@
 """Attention sites: where in a model head outputs are read, and what is captured there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,3 +54,17 @@ class MassCapture:
     head_output: Float[Tensor, "batch head query d_head"]
     mass: Float[Tensor, "batch head key"]
     """s_j = sum over real queries i of A_ij."""
+
+
+def sites_in_words(sites: Sequence[AttentionSite]) -> str:
+    """Such as `encoder 6 layers x 12 heads`.
+
+    Args:
+        sites: Of a model.
+    """
+    stacks = dict.fromkeys(site.stack for site in sites)
+    return ", ".join(
+        f"{stack} {len(of_stack)} layers x {max(site.heads for site in of_stack)} heads"
+        for stack in stacks
+        if (of_stack := [site for site in sites if site.stack == stack])
+    )

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headscope.errors import ModelError
+from headscope.errors import ModelError, keyword_of
 from headscope.models.clean_config import clean_tokenizer_config
 from headscope.models.folder import MOST_JSON_BYTES, model_file, parse_object, read_file
 from headscope.models.smaller import MARK as HEADS
@@ -96,5 +96,5 @@ def _refuse_growth(normalizer: Any, path: Path) -> None:
     if growth > _MOST_GROWTH:
         raise ModelError(
             f"cannot load {path}: its normalizer makes texts up to {growth:.0e} times longer; "
-            "pass tokenizer="
+            f"{keyword_of('hs.load_model', 'tokenizer')}"
         )

@@ -1,4 +1,4 @@
-"""Where a model comes from: its folder, by name, path or hub id; and the hash of its weights."""
+"""Where a model comes from: its folder, by name, path or hub id. Found without torch."""
 
 import hashlib
 import importlib.util
@@ -6,17 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import huggingface_hub
-import torch
-from huggingface_hub.errors import (
-    GatedRepoError,
-    HFValidationError,
-    LocalEntryNotFoundError,
-    RepositoryNotFoundError,
-)
-from torch import nn
-
 from headscope.errors import ModelError, in_one_line
+from headscope.models.folder import model_file
 
 _HUB_TIMEOUT_S = 5.0
 _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.spm", "*.jinja"]
@@ -54,7 +45,7 @@ def find_model(
     if is_folder:
         if not (folder / "config.json").is_file():
             raise ModelError(f"{spec} is not a model: the folder has no config.json")
-        return ModelSource(str(spec), folder.resolve())
+        return ModelSource(short_name(folder.resolve()), folder.resolve())
     if exists:
         raise ModelError(f"{spec} is a file; a model is a folder with config.json and weights")
     if isinstance(spec, Path) or spec.startswith((".", "/", "~")) or spec.count("/") > 1:
@@ -63,18 +54,41 @@ def find_model(
     return _from_hub(spec, files)
 
 
-def weights_hash(model: nn.Module) -> str:
-    """SHA-256 over name, dtype, shape and bytes of the state dict's entries, sorted by name.
+def files_hash(folder: Path, *, allow_pickle: bool = False, trust_remote_code: bool = False) -> str:
+    """SHA-256 over the names and contents of the files that a model is loaded from.
 
     Args:
-        model: With its weights loaded.
+        folder: The model folder.
+        allow_pickle: Whether weights that are pickles count.
+        trust_remote_code: Whether code that comes with the model counts.
     """
     digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        flat = tensor.detach().cpu().contiguous().flatten()
-        digest.update(flat.view(torch.uint8).numpy())
+    patterns = [*_FILES, *["*.bin"] * allow_pickle, *["*.py"] * trust_remote_code]
+    names = {path.name for pattern in patterns for path in folder.glob(pattern)}
+    for name in sorted(names):
+        path = model_file(folder, name)
+        if path is not None:
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            digest.update(f"{name} {content}\n".encode())
     return digest.hexdigest()
+
+
+def short_name(folder: Path) -> str:
+    """What people call the model in a folder: the folder's name, or the hub's name for it.
+
+    >>> short_name(Path("/home/me/models/bert-mini"))
+    'bert-mini'
+    >>> short_name(Path("/hub/models--google--bert-mini/snapshots/a1b2c3"))
+    'google/bert-mini'
+
+    Args:
+        folder: A whole path.
+    """
+    cached = folder.parents[1].name if len(folder.parents) > 1 else ""
+    if folder.parent.name == "snapshots" and cached.startswith("models--"):
+        return cached.removeprefix("models--").replace("--", "/")
+    return folder.name or str(folder)
 
 
 def _demo_folder() -> Path:
@@ -86,6 +100,9 @@ def _demo_folder() -> Path:
 
 
 def _from_hub(name: str, files: list[str]) -> ModelSource:
+    import huggingface_hub
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
     revision = _current_revision(name)
     try:
         folder = huggingface_hub.snapshot_download(
@@ -103,6 +120,9 @@ def _from_hub(name: str, files: list[str]) -> ModelSource:
 
 def _current_revision(name: str) -> str | None:
     """The hub's newest revision of a model, or None when the hub cannot be reached."""
+    import huggingface_hub
+    from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
+
     try:
         return huggingface_hub.model_info(name, timeout=_HUB_TIMEOUT_S).sha
     except HFValidationError as error:

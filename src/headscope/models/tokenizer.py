@@ -12,7 +12,7 @@ import numpy as np
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
-from headscope.errors import ModelError
+from headscope.errors import ModelError, keyword_of
 from headscope.text.encoding import Encoding
 
 PIECE_CHARACTERS = 100_000
@@ -184,7 +184,7 @@ class HeadscopeTokenizer:
             if not body:
                 raise ModelError(
                     f"the tokenizer of {self.name} makes no tokens of {probe!r}: its vocabulary is "
-                    "empty or damaged; pass tokenizer="
+                    f"empty or damaged; {keyword_of('hs.load_model', 'tokenizer')}"
                 )
             first = _find(body, whole)
             if first is None:
@@ -208,7 +208,7 @@ def _fast(tokenizer: PreTrainedTokenizerBase) -> tuple[Tokens, str]:
         # Before the tokenizer is copied, which takes a step for every id up to the largest.
         raise ModelError(
             f"the tokenizer of {tokenizer.name_or_path} has a token numbered {largest:,}, more "
-            "than any model has; pass tokenizer="
+            f"than any model has; {keyword_of('hs.load_model', 'tokenizer')}"
         )
     # A copy: truncation and padding are settings of the backend, and the user's must not change.
     backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())

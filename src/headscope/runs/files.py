@@ -17,7 +17,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
 
-from headscope.errors import RunError, StorageError, in_one_line
+from headscope.errors import RunError, StorageError, in_one_line, option
+from headscope.system.unix import flush_folder
 from headscope.system.untrusted import UntrustedFileError, open_untrusted, refuse_links
 
 MOST_JSON_BYTES = 1 << 30
@@ -49,7 +50,7 @@ def write_whole(path: Path, content: bytes, *, within: Path | None = None) -> st
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        _flush_folder(path.parent)
+        flush_folder(path.parent)
     except OSError as error:
         remove_file(temporary)
         if isinstance(error, IsADirectoryError):
@@ -86,7 +87,7 @@ def refuse_if_gone(folder: Path) -> None:
     if not folder.is_dir():
         raise StorageError(
             f"the folder {folder} is gone; if it was moved, run the same command again with its "
-            "new place as --out: what was finished is kept"
+            f"new place as {option('out')}: what was finished is kept"
         )
 
 
@@ -182,12 +183,3 @@ def remove_file(path: Path, *, within: Path | None = None) -> None:
         refuse_unwritable(path, within)
     with contextlib.suppress(OSError):
         path.unlink()
-
-
-def _flush_folder(folder: Path) -> None:
-    # The new name itself must survive a power cut, too.
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

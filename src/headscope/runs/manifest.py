@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import asdict, astuple, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,12 @@ def _refuse_unreadable(path: Path, schema: object) -> None:
         f"{path} is not a manifest of headscope: its schema is {str(schema)[:20]}; make a run with "
         "analyze"
     )
+
+
+def computing_packages() -> dict[str, str]:
+    """The versions of the packages that can change numbers."""
+    names = ("headscope", "torch", "transformers", "tokenizers", "nupunkt")
+    return {name: version(name) for name in names}
 
 
 def differences(one: Manifest, other: Manifest, *, corpus: bool, weights: bool = True) -> list[str]:

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from headscope.errors import RunError, StorageError, shortened
+from headscope.errors import RunError, StorageError, option, shortened
 from headscope.runs.files import is_there
 from headscope.runs.manifest import FILE_NAME as MANIFEST
 from headscope.system.terminal import visible
@@ -22,8 +22,10 @@ _FOLDERS = {
 }
 """The folders of a run, and the names of the files in them."""
 _FILES = re.compile(
-    r"manifest\.json|results\.(nc|json)|examples\.parquet|report\.html|study\.json|log\.jsonl|\.lock"
+    r"manifest\.json|results\.(nc|json)|examples\.parquet|report\.html|study\.json|"
+    r"finished\.json|log\.jsonl|\.lock"
 )
+_NOT_NUMBERS = ("report.html", "finished.json", "log.jsonl", ".lock")
 _NULLS = re.compile(r"untrained-\d+")
 _REMAINS = re.compile(r"\..+\.([0-9a-f]{16}|fetched)\.part")
 """Half-written files, as `write_whole` and the exchange of shards name them."""
@@ -86,6 +88,24 @@ def remove_remains(folder: Path) -> None:
             entry.unlink(missing_ok=True)
 
 
+def files_of_run(folder: Path) -> list[Path]:
+    """The files that the numbers of a run are in, relative to its folder, in order of their names.
+
+    Pages and figures, which are drawn from them, are not among them, nor lock and log.
+
+    Args:
+        folder: The run folder.
+    """
+    found = []
+    for entry, mode in _entries(folder):
+        relative = entry.relative_to(folder)
+        drawn = relative.parts[0] == "figures" or relative.name in _NOT_NUMBERS
+        remains = _REMAINS.fullmatch(entry.name) is not None
+        if stat.S_ISREG(mode) and not drawn and not remains and _is_ours(relative, False):
+            found.append(relative)
+    return sorted(found)
+
+
 def refuse_foreign_folder(folder: Path) -> None:
     """Accept an empty folder, a run, or the rest of one that has no manifest yet; no other.
 
@@ -98,16 +118,16 @@ def refuse_foreign_folder(folder: Path) -> None:
     except (OSError, UnicodeEncodeError, ValueError):
         raise RunError(
             f"{shortened(visible(str(folder)))} cannot be the name of a run folder: it is too "
-            "long, or not valid UTF-8; choose another --out"
+            f"long, or not valid UTF-8; choose another {option('out')}"
         ) from None
     if not there:
         return
     if not folder.is_dir():
-        raise RunError(f"{folder} is a file; choose a folder with --out")
+        raise RunError(f"{folder} is a file; choose a folder with {option('out')}")
     if not is_there(folder / MANIFEST, within=folder) and (foreign := foreign_names(folder)):
         raise RunError(
             f"{folder} is not a run and not empty (it holds {', '.join(foreign[:3])}); "
-            "choose another --out"
+            f"choose another {option('out')}"
         )
 
 

@@ -7,8 +7,7 @@ from typing import Unpack, overload
 import pandas as pd
 
 from headscope.errors import SettingsError
-from headscope.models.load import load_model
-from headscope.models.loaded import LoadedModel
+from headscope.models.load import ModelLike, as_loaded
 from headscope.segment.chunks.limits import Chunk
 from headscope.segment.chunks.token_counter import TokenCounter
 from headscope.segment.cutter import Cutter, Span
@@ -22,6 +21,7 @@ from headscope.segment.stream import peek, stream_chunks, stream_segments
 from headscope.segment.training.fit_boundary_net import TrainingSettings
 from headscope.segment.training.fit_weights import fit_weights
 from headscope.text.document import Document
+from headscope.text.in_memory import checked_texts
 
 
 class Segmenter:
@@ -41,18 +41,22 @@ class Segmenter:
 
     def __init__(
         self,
-        model: str | Path | LoadedModel = "demo",
+        model: ModelLike = "demo",
         by: str | None = None,
         *,
         weights: str | Path | SegmenterWeights | None = None,
         **options: Unpack[CutOptions],
     ) -> None:
         self.settings = SegmentSettings(by).changed("Segmenter", options)
-        self.model = model if isinstance(model, LoadedModel) else load_model(model)
+        self.model = as_loaded(model)
         text_tokenizer(self.model)
         self._weights: SegmenterWeights | None = None
         if by != "topic" or weights is not None:
             self._weights = find_weights(self.model, weights)
+
+    def __repr__(self) -> str:
+        chosen = self.settings
+        return f"Segmenter({self.model.name}, by {chosen.by}, mode {chosen.mode or 'auto'})"
 
     @property
     def weights(self) -> SegmenterWeights:
@@ -69,7 +73,7 @@ class Segmenter:
     def fit(
         cls,
         texts: Iterable[str | Document],
-        model: str | Path | LoadedModel = "demo",
+        model: ModelLike = "demo",
         *,
         layers: Sequence[int] | None = None,
         modes: Sequence[Mode] = MODES,
@@ -91,7 +95,7 @@ class Segmenter:
             settings: How the networks are trained.
             trained_on: The texts in words, kept with the weights.
         """
-        loaded = model if isinstance(model, LoadedModel) else load_model(model)
+        loaded = as_loaded(model)
         documents = [
             text if isinstance(text, Document) else Document(str(number), text)
             for number, text in enumerate(texts)
@@ -129,6 +133,7 @@ class Segmenter:
         """
         if isinstance(text, str):
             return [text[start:end] for start, end in self.spans(text, **options)]
+        text = checked_texts(text)
         return [
             [one[start:end] for start, end in spans]
             for one, spans in zip(text, self.spans(text, **options), strict=True)
@@ -148,7 +153,9 @@ class Segmenter:
             options: Those of the segmenter, for this call.
         """
         cutter = self._cutter("spans", options)
-        return cutter.spans([text])[0] if isinstance(text, str) else cutter.spans(text)
+        if isinstance(text, str):
+            return cutter.spans([text])[0]
+        return cutter.spans(checked_texts(text))
 
     @overload
     def chunk(self, text: str, **options: Unpack[SegmentOptions]) -> list[Chunk]: ...  # type: ignore[overload-overlap]
@@ -194,7 +201,9 @@ class Segmenter:
             options: Those of the segmenter, for this call.
         """
         cutter = self._cutter("boundary_scores", options)
-        return cutter.scores([text])[0] if isinstance(text, str) else cutter.scores(text)
+        if isinstance(text, str):
+            return cutter.scores([text])[0]
+        return cutter.scores(checked_texts(text))
 
     def mode_of(self, text: str) -> Mode:
         """The mode in which a text is read: the one asked for, or what its punctuation suggests.

@@ -14,8 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from headscope.errors import StorageError
+from headscope.errors import StorageError, option
 from headscope.system.progress import Progress
+from headscope.system.unix import NO_FOLLOW, NO_WAITING, NOT_INHERITED
 from headscope.system.untrusted import UntrustedFileError, refuse_links
 
 LOG_NAME = "log.jsonl"
@@ -67,7 +68,7 @@ class Journal(Progress):
         path = folder / LOG_NAME
         refuse_links(path, folder)
         # Without O_NONBLOCK, opening a pipe would wait for somebody to read from it.
-        self._open(path, os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK)
+        self._open(path, os.O_CREAT | NO_FOLLOW | NO_WAITING)
         status = os.fstat(self._files[-1].fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
             self._files.pop().close()
@@ -114,11 +115,12 @@ class Journal(Progress):
 
     def _open(self, path: Path, flags: int) -> None:
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | flags, 0o644)
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | NOT_INHERITED | flags, 0o644)
             # File names may hold bytes that are not valid text.
             file = os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
             self._files.append(file)
         except OSError as error:
             raise StorageError(
-                f"cannot write the log {path}: {error.strerror}; choose another file with --log"
+                f"cannot write the log {path}: {error.strerror}; choose another file with "
+                f"{option('log')}"
             ) from error

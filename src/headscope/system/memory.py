@@ -4,10 +4,8 @@ The C library and Arrow keep freed memory in fragments between what is still in 
 be more fragments after every shard. `Buffers` are large arrays that batches reuse.
 """
 
-import ctypes
 import math
 import mmap
-import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +16,8 @@ import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
+
+from headscope.system.unix import tell_malloc, trim_malloc
 
 
 def array_apart(shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -46,17 +46,12 @@ def keeping_freed_memory() -> Iterator[None]:
     Every layer of a model needs tens of megabytes, and frees them. By default glibc returns them to
     the system and asks for them again each time, which took 5 % of an analysis and more.
     """
-    _tell_glibc(_MMAP_THRESHOLD, _MOST_FROM_HEAP)
-    _tell_glibc(_TRIM_THRESHOLD, _PLENTY)
+    tell_malloc(_MMAP_THRESHOLD, _MOST_FROM_HEAP)
+    tell_malloc(_TRIM_THRESHOLD, _PLENTY)
     try:
         yield
     finally:
-        _tell_glibc(_TRIM_THRESHOLD, _MOST_FREE)
-
-
-def _tell_glibc(what: int, value: int) -> None:
-    if platform.libc_ver()[0] == "glibc":
-        ctypes.CDLL(None).mallopt(what, value)
+        tell_malloc(_TRIM_THRESHOLD, _MOST_FREE)
 
 
 def give_back_free_memory() -> None:
@@ -65,8 +60,7 @@ def give_back_free_memory() -> None:
     Threads that measured leave much of it, and the next step would need its own on top of that.
     """
     pa.default_memory_pool().release_unused()
-    if platform.libc_ver()[0] == "glibc":
-        ctypes.CDLL(None).malloc_trim(0)
+    trim_malloc()
 
 
 def available_bytes() -> int | None:

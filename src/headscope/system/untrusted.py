@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from headscope.errors import HeadscopeError
+from headscope.system.unix import NO_FOLLOW, NO_WAITING
 
 
 class UntrustedFileError(HeadscopeError):
@@ -31,10 +32,10 @@ def open_untrusted(
         max_bytes: A larger file is refused; None for any size.
     """
     # Without O_NONBLOCK, opening a pipe would wait for somebody to write into it.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    flags = os.O_RDONLY | NO_WAITING | getattr(os, "O_BINARY", 0)
     if within is not None:
         refuse_links(path, within)
-        flags |= getattr(os, "O_NOFOLLOW", 0)
+        flags |= NO_FOLLOW
     descriptor = os.open(path, flags)
     try:
         _refuse_unfit(path, os.fstat(descriptor), max_bytes)

@@ -92,7 +92,7 @@ def test_a_ray_worker_of_another_version_refuses():
 
 def test_a_worker_that_does_not_see_the_run_folder_says_so(workload, tmp_path):
     recipe = WorkerRecipe(str(tmp_path / "x"), str(workload.model), "float32", "cpu", threads=1)
-    with pytest.raises(WorkerError, match=r"is not on .*; put --out on a file system"):
+    with pytest.raises(WorkerError, match=r"is not on .*; put the run folder on a file system"):
         ShardWorker(recipe)
 
 

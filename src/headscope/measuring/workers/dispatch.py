@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from headscope.errors import WorkerError
+from headscope.errors import WorkerError, option
 from headscope.measuring.workers.shard_worker import ShardDone
 from headscope.system.progress import Progress
 
@@ -121,5 +121,5 @@ def _too_many_losses(lost_worker: WorkerLost) -> WorkerError:
     return WorkerError(
         f"shard {lost_worker.shard} was lost with its worker {MAX_TRIES} times (the last: "
         f"{lost_worker.reason}); if memory ran out, use fewer workers or a smaller "
-        "--batch-tokens, then run the same command again: what was finished is kept"
+        f"{option('batch_tokens')}, then run the same command again: what was finished is kept"
     )

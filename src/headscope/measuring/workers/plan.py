@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypedDict, get_args
 
-import torch
-
-from headscope.errors import SettingsError
+from headscope.errors import SettingsError, option
 
 Place = Literal["local", "ray"]
 """This machine, or a Ray cluster."""
@@ -69,8 +67,9 @@ class WorkPlan:
             raise SettingsError(f"gpus per worker: {self.gpus_per_worker} is negative")
         for name in ("address", "gpus_per_worker", "via"):
             if self.on != "ray" and getattr(self, name):
-                option = name.replace("_", "-")
-                raise SettingsError(f"{option}: only with Ray; add --on ray, or leave it out")
+                raise SettingsError(
+                    f"{option(name)}: only with Ray; add {option('on', 'ray')}, or leave it out"
+                )
 
     @property
     def in_this_process(self) -> bool:
@@ -93,6 +92,8 @@ class WorkPlan:
         Args:
             shards: Number of shards of the run.
         """
+        import torch
+
         cores = torch.get_num_threads()
         if self.threads is not None or self.in_this_process:
             return self.threads or cores

@@ -8,7 +8,6 @@ import json
 import os
 import queue
 import selectors
-import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from headscope import errors
 from headscope.errors import HeadscopeError
 from headscope.measuring.workers.dispatch import WorkerEvent, WorkerLost, WorkerReady
 from headscope.measuring.workers.shard_worker import ShardDone, ShardWorker, WorkerRecipe
+from headscope.system.unix import signal_name
 
 _COMMAND = [sys.executable, "-m", "headscope.measuring.workers.processes"]
 _EXIT_WAIT_S = 5.0
@@ -141,7 +141,7 @@ class _Process:
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         self.kill()
         if code < 0:
-            return f"killed by {signal.Signals(-code).name}"
+            return f"killed by {signal_name(-code)}"
         return " ".join(lines[-1].split())[:300] if lines else f"ended with code {code}"
 
     def _tell(self, task: dict[str, object]) -> None:

@@ -67,7 +67,7 @@ class WorkerRecipe:
                 "out workers and on"
             )
         # Another machine does not have this one's hub cache, but may find the model by its name.
-        by_name = elsewhere and not Path(model.name).expanduser().is_dir()
+        by_name = elsewhere and (model.revision is not None or model.name == "demo")
         return cls(
             run=str(run.resolve()),
             model=model.name if by_name else str(model.path),
@@ -107,7 +107,7 @@ class ShardWorker:
         elif not folder.is_dir():
             raise WorkerError(
                 f"{folder} is not on {socket.gethostname()}: workers must see the run folder; "
-                "put --out on a file system that they share, or name a store with --via"
+                "put the run folder on a file system that they share, or name a store (via)"
             )
         self._run = RunFolder.open(folder)
         self._model = load_model(

@@ -79,7 +79,7 @@ def evaluate_sentences(
     gold = [document for document in documents if document.sentences is not None]
     if not any(len(document.sentences or ()) > 1 for document in gold):
         raise CorpusError(
-            "the corpus has no gold sentences to compare with; give a .conllu file, or --by topic"
+            "the corpus has no gold sentences to compare with; give a .conllu file, or judge topics"
         )
     rows = []
     for condition in CONDITIONS:

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from headscope.errors import SettingsError
+from headscope.models.given import tokenizer_of
 from headscope.models.loaded import LoadedModel
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.system.threads import in_threads
@@ -102,11 +102,9 @@ def text_tokenizer(model: LoadedModel) -> HeadscopeTokenizer:
         model: A model of text.
 
     Raises:
-        SettingsError: The model does not read text.
+        ModelError: The model does not read text, or came without its tokenizer.
     """
-    if model.tokenizer is None:
-        raise SettingsError(f"{model.name} reads no text; segmenting needs a model of text")
-    return model.tokenizer
+    return tokenizer_of(model)
 
 
 def for_each_batch(

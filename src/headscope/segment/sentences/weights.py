@@ -16,7 +16,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from headscope.errors import ModelError
+from headscope.errors import ModelError, option
 from headscope.models.folder import MOST_JSON_BYTES
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
@@ -161,7 +161,8 @@ def find_weights(
         if weights.weights_hash != model.weights_hash:
             raise ModelError(
                 f"no segmenter weights come with headscope for {model.name}; learn them from "
-                "plain texts with Segmenter.fit(texts, model=...), or pass weights=FOLDER"
+                "plain texts with hs.Segmenter.fit(texts, model=...), or pass "
+                f"{option('weights', 'FOLDER')}"
             )
     found = weights if isinstance(weights, SegmenterWeights) else load_weights(weights)
     found.sites(model)
