@@ -8,10 +8,10 @@ import pandas as pd
 
 from headscope.findings.roles import ROLES
 from headscope.measures import MEASURES, Measure
-from headscope.measures.signal import SIGNAL_MEASURES
+from headscope.measures.signal import SIGNAL_MEASURES, SignalMeasure
 
 
-def shown_measures(heads: pd.DataFrame) -> list[Measure]:
+def shown_measures(heads: pd.DataFrame) -> list[Measure | SignalMeasure]:
     """The measures that at least one head of a table has.
 
     Args:
@@ -24,7 +24,7 @@ def shown_measures(heads: pd.DataFrame) -> list[Measure]:
     ]
 
 
-def measure_facts(measures: Sequence[Measure]) -> list[dict[str, str]]:
+def measure_facts(measures: Sequence[Measure | SignalMeasure]) -> list[dict[str, str]]:
     """What a page says about each measure.
 
     Args:
@@ -56,7 +56,7 @@ def role_facts(roles: pd.DataFrame) -> list[dict[str, str]]:
 
 
 def head_values(
-    head: Mapping[Hashable, Any], measures: Sequence[Measure]
+    head: Mapping[Hashable, Any], measures: Sequence[Measure | SignalMeasure]
 ) -> list[list[float | None]]:
     """Each measure of a head with its expectation.
 
