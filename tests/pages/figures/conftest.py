@@ -26,14 +26,24 @@ def source(small_run):
 
 @pytest.fixture(scope="session")
 def findings(small_run, results, source):
-    return StackFindings(results, source, small_run.roles)
+    heads, cka = small_run.signal, small_run.redundancy["encoder"]
+    return StackFindings(results, source, small_run.roles, signal=heads, redundancy=cka)
 
 
 @pytest.fixture(scope="session")
 def few(findings):
     """Three layers of four heads: quick to draw."""
     results = findings.results.isel(layer=range(3), head=range(4))
-    return replace(findings, results=results, roles=findings.roles.query("layer <= 3 & head <= 4"))
+    kept = "layer <= 3 & head <= 4"
+    heads = (slice(1, 3), slice(1, 4))
+    cka = findings.redundancy.loc[heads, heads]
+    return replace(
+        findings,
+        results=results,
+        roles=findings.roles.query(kept),
+        signal=findings.signal.query(kept),
+        redundancy=cka,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -79,7 +79,13 @@ def least(kept_run):
     asked = {"texts": 1, "window": 32, "layers": [3], "nulls": 0, "permutations": 0}
     run = kept_run("one-window", report=False, **asked)
     results = run.stacks["encoder"].isel(head=[0])
-    return StackFindings(results, Source.of(run.manifest, "encoder"), run.roles.query("head == 1"))
+    return StackFindings(
+        results,
+        Source.of(run.manifest, "encoder"),
+        run.roles.query("head == 1"),
+        signal=run.signal.query("head == 1"),
+        redundancy=run.redundancy["encoder"].iloc[:1, :1],
+    )
 
 
 @pytest.mark.parametrize("name", FIGURES.names)
