@@ -69,11 +69,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Take out the one address that the theme would load a script from, on pages from a disk."""
+    """Take out the addresses from which the theme would load scripts: for diagrams, old browsers."""
     for script in Path(config.site_dir, "assets", "javascripts").glob("bundle.*.js"):
         text = script.read_text(encoding="utf-8")
-        empty = "data:text/javascript,"
-        script.write_text(re.sub(r"https://unpkg\.com/iframe-worker/shim", empty, text), "utf-8")
+        local = re.sub(r"https://unpkg\.com/[\w@./-]*", "data:text/javascript,", text)
+        script.write_text(local, encoding="utf-8")
 
 
 def _walked(path: Path) -> Iterator[str]:
