@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headscope.compare.match import match_heads
     from headscope.errors import HeadscopeError
     from headscope.findings.stability import StabilityResult
+    from headscope.intervene.ablate import Ablation, ablate
     from headscope.intervene.prune import prune
     from headscope.intervene.pruning import Pruning
     from headscope.look.look import look
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __version__ = version("headscope")
 
 _HOMES = {
+    "Ablation": "headscope.intervene.ablate",
     "Comparison": "headscope.compare",
     "HeadscopeError": "headscope.errors",
     "Pruning": "headscope.intervene.pruning",
@@ -41,6 +43,7 @@ _HOMES = {
     "Segmenter": "headscope.segment.segmenter",
     "StabilityResult": "headscope.findings.stability",
     "View": "headscope.look.view",
+    "ablate": "headscope.intervene.ablate",
     "analyze": "headscope.analyze",
     "compare": "headscope.compare",
     "load_model": "headscope.models.load",
@@ -52,6 +55,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Ablation",
     "Comparison",
     "HeadscopeError",
     "Pruning",
@@ -60,6 +64,7 @@ __all__ = [
     "StabilityResult",
     "View",
     "__version__",
+    "ablate",
     "analyze",
     "compare",
     "load_model",

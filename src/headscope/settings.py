@@ -96,6 +96,12 @@ SUBSET_WINDOWS = 5000
 MATCH_WINDOWS = 64
 """Windows on which heads of two models are matched, unless asked otherwise."""
 
+ABLATION_WINDOWS = 64
+"""Windows over which heads are switched off, unless asked otherwise."""
+
+ABLATION_SHARD = 8
+"""Windows of a shard of such a study: each takes as many passes as the model has heads."""
+
 SWEEP_PAIRS: tuple[PairRule, ...] = (
     *(PairRule("top", share) for share in (0.002, 0.005, 0.01, 0.02, 0.05)),
     *(PairRule("max", fraction) for fraction in (0.1, 0.2, 0.3, 0.4, 0.5)),

@@ -37,6 +37,10 @@ OPTIONS = {
     "stability": "--subset --subsets --by --seed --json",
     "compare": "--untrained --steps --match --model -m --texts --figure --seed --allow-pickle "
     "--trust-remote-code --json --quiet -q",
+    "ablate": "--corpus -c --texts -n --first --seed --keep-duplicates --window --min-tokens "
+    "--text-column --id-column --label-column --model -m --dtype --device --allow-pickle "
+    "--trust-remote-code --layers --approximate --batch-tokens --out -o --log --all --json "
+    "--quiet -q",
     "look": "--file --layers --model -m --out -o --window --similarity --pairs "
     "--attention-threshold --special-tokens --column-mass --dtype --device --allow-pickle "
     "--trust-remote-code --json --quiet -q",

@@ -7,6 +7,7 @@ calls `COMMANDS.add(Command("name", function))` before `headscope.cli.main()`.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from headscope.cli.ablate import ablate_command
 from headscope.cli.analyze import analyze_command
 from headscope.cli.claims import claims_command
 from headscope.cli.compare import compare_command
@@ -51,6 +52,7 @@ COMMANDS: Registry[Command] = Registry(
         Command("sweep", sweep_command, "Findings"),
         Command("stability", stability_command, "Findings"),
         Command("compare", compare_command, "Findings"),
+        Command("ablate", ablate_command, "Causes"),
         Command("prune", prune_command, "Causes"),
         Command("look", look_command, "One text"),
         Command("serve", serve_command, "One text"),

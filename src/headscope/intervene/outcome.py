@@ -146,9 +146,8 @@ class Outcome:
         Args:
             batch: From `prepare`.
         """
-        body: Any = self.model.model if self.has_loss else self._body
         with torch.inference_mode(), quick_linear_maps():
-            return self.reading(body(**batch.inputs, **self._options), batch)
+            return self.reading(self.network(**batch.inputs, **self._options), batch)
 
     def reading(self, output: Any, batch: OutcomeBatch) -> Reading:
         """The same from an output of the model that was computed elsewhere.
@@ -215,7 +214,10 @@ class Outcome:
         return self.model.call_options
 
     @property
-    def _body(self) -> Any:
+    def network(self) -> Any:
+        """What is run: the model with its head, or the body (the encoder) of one without."""
+        if self.has_loss:
+            return self.model.model
         body: Any = self.model.model.base_model
         return body.get_encoder() if self.model.config.is_encoder_decoder else body
 
