@@ -69,7 +69,10 @@ def _load(
     smaller: bool,
 ) -> tuple[PreTrainedModel, dict[str, Any]]:
     """A model of a family with its weights, and what transformers says about the loading."""
-    with weights.tensors_by_name() as tensors, _refusing_excess(name, weights):
+    with (
+        weights.tensors_by_name() as tensors,
+        _refusing_excess(name, weights, head=family is family_with_head(config)),
+    ):
         # Without a folder, transformers has nowhere to look for files.
         loaded: Any = family.from_pretrained(
             None,
@@ -157,14 +160,15 @@ def _is_computed(model: PreTrainedModel, key: str) -> bool:
 
 
 @contextmanager
-def _refusing_excess(name: str, weights: WeightFiles) -> Iterator[None]:
+def _refusing_excess(name: str, weights: WeightFiles, *, head: bool) -> Iterator[None]:
     """While open, a model that outgrows its files is refused, long before it is built.
 
     It may have more than they hold: tied weights are built several times, poolers are made up, and
-    tables are computed.
+    tables are computed. Each is counted when it is built and when it is filled. A head may be tied
+    to token vectors that encoder and decoder have already.
     """
     left = {
-        "weights": 4 * weights.numbers + (1 << 24),
+        "weights": (6 if head else 4) * weights.numbers + (1 << 24),
         "modules": 16 * weights.tensors + 4_000,
         "computed numbers": 4 * weights.numbers + (1 << 28),
     }
