@@ -69,7 +69,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Take out the addresses from which the theme would load scripts: for diagrams, old browsers."""
+    """Take out the addresses that the theme could load scripts from: diagrams, old browsers."""
     for script in Path(config.site_dir, "assets", "javascripts").glob("bundle.*.js"):
         text = script.read_text(encoding="utf-8")
         local = re.sub(r"https://unpkg\.com/[\w@./-]*", "data:text/javascript,", text)
