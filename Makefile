@@ -45,7 +45,8 @@ test-oldest: $(VENV)/.dev
 	  --target .cache/transformers-$(OLDEST) transformers==$(OLDEST) $(shell grep ^numpy== constraints.txt)
 	PYTHONPATH=.cache/transformers-$(OLDEST) $(BIN)/python -m pytest tests/models/test_families.py
 
-# An environment of their own, on top of that of the tests: they pull in some eighty packages.
+# An environment of their own, on top of that of the tests: they pull in some seventy packages.
+# Types are not enforced here: the libraries read the signatures of what is put into them.
 ADAPTERS := .cache/adapters
 test-adapters: $(VENV)/.dev
 	$(BIN)/python -m venv $(ADAPTERS)
@@ -53,7 +54,8 @@ test-adapters: $(VENV)/.dev
 	  > $$($(ADAPTERS)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tests.pth
 	$(ADAPTERS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 	  -e '.[demo,langchain,llama-index,chonkie,haystack,spacy]'
-	$(ADAPTERS)/bin/python -m pytest tests/segment/adapters
+	$(ADAPTERS)/bin/python -m pytest tests/segment/adapters \
+	  -o addopts='-q --strict-markers --import-mode=importlib -p no:cacheprovider'
 
 test-faults: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/faults tests/measuring/workers -m 'long or not long'

@@ -93,7 +93,8 @@ def test_haystack_runs_it_in_a_pipeline_and_saves_it(segmenter):
 
     pipeline = Pipeline()
     pipeline.add_component("split", haystack.HeadscopeDocumentSplitter(**OPTIONS))
-    again = Pipeline.from_dict(pipeline.to_dict())
+    allowed = ["headscope.segment.adapters.haystack"]
+    again = Pipeline.from_dict(pipeline.to_dict(), allowed_modules=allowed)
     source = Document(content=REPEATED, meta={"source": "a"})
     documents = again.run({"split": {"documents": [source]}})["split"]["documents"]
     core = segmenter.chunk(REPEATED, **OPTIONS)
