@@ -198,6 +198,33 @@ class LoadedModel(GatedModel, TextInputs):
                     self._text_inputs(token_ids, attention_mask),
                 )
 
+    def forward_states(
+        self,
+        token_ids: Int[Tensor, "batch token"],
+        attention_mask: Int[Tensor, "batch token"] | Bool[Tensor, "batch token"],
+        on_layer: OnMass,
+        *,
+        sites: Collection[AttentionSite] | None = None,
+    ) -> Float[Tensor, "batch token d_model"]:
+        """The last hidden states; like `forward_mass`, but the model runs to its end.
+
+        Args:
+            token_ids: The windows, padded on the right.
+            attention_mask: 1 for tokens, 0 for padding.
+            on_layer: Called with head outputs and column mass.
+            sites: The sites requested; all for None.
+        """
+        follow = self._follow(
+            sites,
+            lambda site, call: on_layer(MassCapture(site, call.head_output, call.mass)),
+            to_the_end=True,
+        )
+        if follow is None:
+            return self.last_states(token_ids, attention_mask)
+        real = attention_mask.to(self.device).bool()
+        with self._tap.listen_to_mass(follow, real):
+            return self.last_states(token_ids, attention_mask)
+
     def forward_inputs(
         self, inputs: Inputs, on_layer: OnLayer, *, sites: Collection[AttentionSite] | None = None
     ) -> None:
@@ -234,7 +261,11 @@ class LoadedModel(GatedModel, TextInputs):
         return states
 
     def _follow(
-        self, sites: Collection[AttentionSite] | None, on_site: Callable[[AttentionSite, Any], None]
+        self,
+        sites: Collection[AttentionSite] | None,
+        on_site: Callable[[AttentionSite, Any], None],
+        *,
+        to_the_end: bool = False,
     ) -> Callable[[AttentionCall | MassCall], None] | None:
         """A function that passes calls of requested sites on to `on_site`; None without sites."""
         requested = set(self.sites if sites is None else sites)
@@ -254,7 +285,7 @@ class LoadedModel(GatedModel, TextInputs):
                 )
             if site in requested:
                 on_site(site, call)
-            if index == last:
+            if index == last and not to_the_end:
                 raise _LastAttentionDone
 
         return on_call

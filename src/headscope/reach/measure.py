@@ -1,0 +1,236 @@
+"""A pair of documents through the model: sums of similarity, use of context, answers to repeats.
+
+The result is a pure function of model, windows and plan. Each layer is reduced during the forward
+pass; of an intact text, only what heads write for the scored tokens is kept until the changed text
+was read.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.errors import ModelError
+from headscope.kernels.crossing_pairs import CrossingPairs
+from headscope.models.loaded import LoadedModel
+from headscope.models.site import AttentionSite, MassCapture
+from headscope.reach.next_token import has_loss, next_token_losses
+from headscope.reach.plan import ReachPlan
+from headscope.reach.texts import (
+    Text,
+    intact_texts,
+    plant_echoes,
+    replaced_around,
+    replaced_before,
+    shuffle_sentences,
+    splice,
+)
+from headscope.text.windows import Window
+
+Arrays = dict[str, NDArray[np.float64]]
+
+
+@dataclass(eq=False, slots=True)
+class _Kept:
+    """What is kept of a text that was read, for the tokens that are scored."""
+
+    vectors: dict[AttentionSite, Float[Tensor, "head score d_head"]] = field(default_factory=dict)
+    losses: NDArray[np.float64] | None = None
+    """Of the token after each scored one, in nats; None without a loss."""
+
+
+def reach_sites(model: LoadedModel, layers: Sequence[int] | None) -> tuple[AttentionSite, ...]:
+    """The sites that are measured: of an encoder-decoder, those of its encoder.
+
+    Args:
+        model: What reads the texts.
+        layers: Numbered from 1; None for all.
+    """
+    sites = model.sites_of(layers)
+    return tuple(site for site in sites if site.stack == model.stacks[0])
+
+
+def texts_of_pair(model: LoadedModel, sites: Sequence[AttentionSite], plan: ReachPlan) -> int:
+    """Number of texts that are read for each two windows."""
+    causal = all(site.causal for site in sites)
+    around = 0 if causal or not plan.reads("use") else len(plan.doubling(8))
+    return 2 * (2 + plan.reads("shuffled") + around + 2 * plan.reads("repeats"))
+
+
+def measure_pair(
+    model: LoadedModel,
+    sites: Sequence[AttentionSite],
+    windows: tuple[Sequence[Window], Sequence[Window]],
+    plan: ReachPlan,
+    *,
+    control_only: bool = False,
+    on_text: Callable[[], None] = lambda: None,
+) -> Arrays:
+    """The sums of a pair of documents, added over their windows.
+
+    Args:
+        model: What reads the texts.
+        sites: Which attention layers are measured.
+        windows: As many of each document, all of one length.
+        plan: What is measured.
+        control_only: Whether only intact and spliced texts are read, as by untrained models.
+        on_text: Called after each text.
+    """
+    total: defaultdict[str, NDArray[np.float64] | float] = defaultdict(float)
+    for number, window_pair in enumerate(zip(*windows, strict=True)):
+        rng = np.random.default_rng([plan.seed, number])
+        texts = intact_texts(window_pair)
+        for own, other in (texts, texts[::-1]):
+            reading = _Reading(model, sites, plan, on_text)
+            reading.similarity(own, other, everything=not control_only)
+            if not control_only and plan.reads("repeats"):
+                reading.repeats(own, other, rng)
+            if not control_only and plan.reads("shuffled"):
+                reading.shuffled(own, rng)
+            for name, values in reading.arrays.items():
+                total[name] = total[name] + values
+    return {name: np.asarray(values) for name, values in total.items()}
+
+
+@dataclass(eq=False)
+class _Reading:
+    """What is read of one window, with another as the foreign document."""
+
+    model: LoadedModel
+    sites: Sequence[AttentionSite]
+    plan: ReachPlan
+    on_text: Callable[[], None]
+    arrays: Arrays = field(default_factory=dict)
+
+    def similarity(self, own: Text, other: Text, *, everything: bool) -> None:
+        """The intact text, the spliced one, and what replacing context changes."""
+        plan = self.plan
+        spliced = splice(other, own, plan.point)
+        causal = all(site.causal for site in self.sites)
+        use = everything and plan.reads("use")
+        changed = []
+        if use and causal:
+            changed = [replaced_before(own, spliced, plan.point, plan.edges)]
+        elif use:
+            around = (replaced_around(own, other, distance) for distance in plan.doubling(8))
+            changed = [replaced for replaced in around if replaced is not None]
+        places = np.unique(np.concatenate([[], *(one.scored for one in changed)])).astype(int)
+        loss = use and causal and has_loss(self.model)
+        kept = self._read(own, "intact", keep=places, loss=loss)
+        if not (use and causal):
+            self._read(spliced, "spliced")
+        for replaced in changed:
+            name = "spliced" if causal else None
+            again = self._read(replaced.text, name, keep=replaced.scored, loss=loss)
+            bins = np.searchsorted(plan.edges, replaced.distances, side="right") - 1
+            own_places = np.searchsorted(places, replaced.scored)
+            bins_total = len(plan.edges) - 1
+            self._add_change("use", kept, again, own_places, bins, bins_total)
+            if kept.losses is not None and again.losses is not None:
+                increase = again.losses - kept.losses[own_places]
+                told = np.isfinite(increase)  # nothing comes after the last token
+                weights = np.stack([increase[told], np.ones(told.sum())])
+                summed = _by_bin(torch.from_numpy(weights), bins[told], bins_total)
+                self._add("loss/increase", summed[0])
+                self._add("loss/tokens", summed[1])
+
+    def shuffled(self, own: Text, rng: np.random.Generator) -> None:
+        """The text with its sentences in random order."""
+        self._read(shuffle_sentences(own, rng), "shuffled")
+
+    def repeats(self, own: Text, other: Text, rng: np.random.Generator) -> None:
+        """What heads write for a phrase that came before, and what if it did not."""
+        distances = self.plan.doubling(16)
+        echo = plant_echoes(own, other, distances, rng)
+        if not echo.distances:
+            return
+        bins = np.repeat([distances.index(one) for one in echo.distances], echo.again.shape[1])
+        places = np.concatenate([echo.again.flatten(), echo.before.flatten()])
+        with_first = self._read(echo.text, None, keep=places)
+        without = self._read(echo.control, None, keep=places)
+        half = len(bins)
+        for name, some in (("again", slice(0, half)), ("before", slice(half, None))):
+            index = np.arange(len(places))[some]
+            self._add_change(
+                f"repeats_{name}", with_first, without, index, bins, len(distances), index
+            )
+
+    def _add_change(
+        self,
+        name: str,
+        kept: _Kept,
+        again: _Kept,
+        places: Int[np.ndarray, " score"],
+        bins: Int[np.ndarray, " score"],
+        number: int,
+        places_again: Int[np.ndarray, " score"] | None = None,
+    ) -> None:
+        """Add the squared change and the squared length of scored tokens, by bin."""
+        changes: list[NDArray[np.float64]] = []
+        sizes: list[NDArray[np.float64]] = []
+        for site in self.sites:
+            before = kept.vectors[site][:, places].double()
+            after = again.vectors[site]
+            if places_again is not None:
+                after = after[:, places_again]
+            for found, vectors in ((changes, before - after.double()), (sizes, before)):
+                found.append(_by_bin(vectors.square().sum(-1), bins, number))
+        self._add(f"{name}/change", np.concatenate(changes))
+        self._add(f"{name}/size", np.concatenate(sizes))
+        self._add(f"{name}/tokens", np.bincount(bins, minlength=number).astype(np.float64))
+
+    def _read(
+        self,
+        text: Text,
+        name: str | None,
+        keep: NDArray[np.int64] | None = None,
+        *,
+        loss: bool = False,
+    ) -> _Kept:
+        """What heads write for some tokens; similarity is summed under the name, if any."""
+        crossing = None
+        if name is not None:
+            crossing = CrossingPairs.of(
+                self.plan.point, self.plan.edges, text.forms, text.sinks, self.model.device
+            )
+        kept = _Kept()
+        sums: list[NDArray[np.float64]] = []
+        places = None if keep is None or not len(keep) else torch.from_numpy(keep)
+
+        def on_layer(capture: MassCapture) -> None:
+            vectors = capture.head_output[0]
+            if not torch.isfinite(vectors).all():
+                raise ModelError(f"layer {capture.site.layer} writes NaN or infinity")
+            if crossing is not None:
+                sums.append(crossing.sums(vectors).cpu().numpy())
+            if places is not None:
+                kept.vectors[capture.site] = vectors[:, places.to(vectors.device)].cpu()
+
+        ids = torch.from_numpy(text.token_ids)[None]
+        mask = torch.ones_like(ids)
+        if loss and places is not None:
+            states = self.model.forward_states(ids, mask, on_layer, sites=self.sites)[0]
+            kept.losses = next_token_losses(self.model, states, ids[0], places)
+        else:
+            self.model.forward_mass(ids, mask, on_layer, sites=self.sites)
+        if crossing is not None:
+            self._add(f"{name}/sums", np.concatenate(sums, axis=2))
+            self._add(f"{name}/counts", crossing.counts)
+        self.on_text()
+        return kept
+
+    def _add(self, name: str, values: NDArray[np.float64]) -> None:
+        self.arrays[name] = self.arrays[name] + values if name in self.arrays else values
+
+
+def _by_bin(
+    values: Float[Tensor, "head score"], bins: Int[np.ndarray, " score"], number: int
+) -> NDArray[np.float64]:
+    summed = values.new_zeros(len(values), number)
+    result: NDArray[np.float64] = summed.index_add_(1, torch.from_numpy(bins), values).numpy()
+    return result
