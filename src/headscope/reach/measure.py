@@ -1,11 +1,11 @@
-"""A pair of documents through the model: sums of similarity, use of context, answers to repeats.
+"""A window through the model: sums of similarity, use of context, answers to repeats.
 
 The result is a pure function of model, windows and plan. Each layer is reduced during the forward
 pass; of an intact text, only what heads write for the scored tokens is kept until the changed text
 was read.
 """
 
-from collections import defaultdict
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,21 +16,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.errors import ModelError
-from headscope.kernels.crossing_pairs import CrossingPairs
+from headscope.kernels.crossing_pairs import GROUPS, VARIANTS, CrossingPairs
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite, MassCapture
 from headscope.reach.next_token import has_loss, next_token_losses
 from headscope.reach.plan import ReachPlan
 from headscope.reach.texts import (
     Text,
-    intact_texts,
     plant_echoes,
     replaced_around,
     replaced_before,
     shuffle_sentences,
     splice,
 )
-from headscope.text.windows import Window
 
 Arrays = dict[str, NDArray[np.float64]]
 
@@ -55,46 +53,82 @@ def reach_sites(model: LoadedModel, layers: Sequence[int] | None) -> tuple[Atten
     return tuple(site for site in sites if site.stack == model.stacks[0])
 
 
-def texts_of_pair(model: LoadedModel, sites: Sequence[AttentionSite], plan: ReachPlan) -> int:
-    """Number of texts that are read for each two windows."""
-    causal = all(site.causal for site in sites)
-    around = 0 if causal or not plan.reads("use") else len(plan.doubling(8))
-    return 2 * (2 + plan.reads("shuffled") + around + 2 * plan.reads("repeats"))
+def texts_of_window(sites: Sequence[AttentionSite], plan: ReachPlan) -> int:
+    """Number of texts that the model reads for each window.
+
+    Args:
+        sites: Which attention layers are measured.
+        plan: What is measured.
+    """
+    around = 0
+    if plan.reads("use") and not is_causal(sites):
+        around = len(plan.use_distances)
+    return 2 + plan.reads("shuffled") + around + 2 * plan.reads("repeats")
 
 
-def measure_pair(
+def is_causal(sites: Sequence[AttentionSite]) -> bool:
+    """Whether no token sees a later one, so that only what comes before can be used."""
+    return all(site.causal for site in sites)
+
+
+def cell_shapes(
+    model: LoadedModel, sites: Sequence[AttentionSite], plan: ReachPlan
+) -> dict[str, tuple[int, ...]]:
+    """The shape of all that `measure_window` gives, by name.
+
+    Args:
+        model: What reads the texts.
+        sites: Which attention layers are measured.
+        plan: What is measured.
+    """
+    rows, bins = sum(site.heads for site in sites), len(plan.edges) - 1
+    similarity = {"sums": (len(VARIANTS), len(GROUPS), rows, bins), "counts": (len(GROUPS), bins)}
+    names = ["intact", "spliced", *(["shuffled"] if plan.reads("shuffled") else [])]
+    for seed in range(plan.seeds):
+        names += [f"untrained_{seed}/intact", f"untrained_{seed}/spliced"]
+    found = {f"{name}/{kind}": shape for name in names for kind, shape in similarity.items()}
+    changes = {}
+    if plan.reads("use"):
+        changes["use"] = bins
+        if is_causal(sites) and has_loss(model):
+            found |= {"loss/increase": (bins,), "loss/tokens": (bins,)}
+    if plan.reads("repeats"):
+        changes |= dict.fromkeys(("repeats_again", "repeats_before"), len(plan.repeat_distances))
+    for name, number in changes.items():
+        found |= {f"{name}/change": (rows, number), f"{name}/size": (rows, number)}
+        found[f"{name}/tokens"] = (number,)
+    return found
+
+
+def measure_window(
     model: LoadedModel,
     sites: Sequence[AttentionSite],
-    windows: tuple[Sequence[Window], Sequence[Window]],
+    texts: tuple[Text, Text],
     plan: ReachPlan,
     *,
     control_only: bool = False,
     on_text: Callable[[], None] = lambda: None,
 ) -> Arrays:
-    """The sums of a pair of documents, added over their windows.
+    """The sums of one window, with another as the foreign document.
 
     Args:
         model: What reads the texts.
         sites: Which attention layers are measured.
-        windows: As many of each document, all of one length.
+        texts: The window, and the other.
         plan: What is measured.
         control_only: Whether only intact and spliced texts are read, as by untrained models.
         on_text: Called after each text.
     """
-    total: defaultdict[str, NDArray[np.float64] | float] = defaultdict(float)
-    for number, window_pair in enumerate(zip(*windows, strict=True)):
-        rng = np.random.default_rng([plan.seed, number])
-        texts = intact_texts(window_pair)
-        for own, other in (texts, texts[::-1]):
-            reading = _Reading(model, sites, plan, on_text)
-            reading.similarity(own, other, everything=not control_only)
-            if not control_only and plan.reads("repeats"):
-                reading.repeats(own, other, rng)
-            if not control_only and plan.reads("shuffled"):
-                reading.shuffled(own, rng)
-            for name, values in reading.arrays.items():
-                total[name] = total[name] + values
-    return {name: np.asarray(values) for name, values in total.items()}
+    own, other = texts
+    reading = _Reading(model, sites, plan, on_text)
+    reading.similarity(own, other, everything=not control_only)
+    if not control_only:
+        rng = np.random.default_rng([plan.seed, zlib.crc32(own.token_ids.tobytes())])
+        if plan.reads("repeats"):
+            reading.repeats(own, other, rng)
+        if plan.reads("shuffled"):
+            reading.shuffled(own, rng)
+    return reading.arrays
 
 
 @dataclass(eq=False)
@@ -111,13 +145,13 @@ class _Reading:
         """The intact text, the spliced one, and what replacing context changes."""
         plan = self.plan
         spliced = splice(other, own, plan.point)
-        causal = all(site.causal for site in self.sites)
+        causal = is_causal(self.sites)
         use = everything and plan.reads("use")
         changed = []
         if use and causal:
             changed = [replaced_before(own, spliced, plan.point, plan.edges)]
         elif use:
-            around = (replaced_around(own, other, distance) for distance in plan.doubling(8))
+            around = (replaced_around(own, other, distance) for distance in plan.use_distances)
             changed = [replaced for replaced in around if replaced is not None]
         places = np.unique(np.concatenate([[], *(one.scored for one in changed)])).astype(int)
         loss = use and causal and has_loss(self.model)
@@ -145,10 +179,8 @@ class _Reading:
 
     def repeats(self, own: Text, other: Text, rng: np.random.Generator) -> None:
         """What heads write for a phrase that came before, and what if it did not."""
-        distances = self.plan.doubling(16)
+        distances = self.plan.repeat_distances
         echo = plant_echoes(own, other, distances, rng)
-        if not echo.distances:
-            return
         bins = np.repeat([distances.index(one) for one in echo.distances], echo.again.shape[1])
         places = np.concatenate([echo.again.flatten(), echo.before.flatten()])
         with_first = self._read(echo.text, None, keep=places)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from headscope.errors import SettingsError
 from headscope.settings import MAX_NUMBER
@@ -85,24 +84,38 @@ class ReachPlan:
         """Whether a part is measured."""
         return part not in self.skip
 
-    def doubling(self, first: int, factor: int = 4) -> tuple[int, ...]:
-        """Distances from `first` on, each `factor` times the last, that fit into a window."""
-        found, distance = [], first
-        while distance < self.window_tokens:
+    @property
+    def seeds(self) -> int:
+        """Number of untrained models."""
+        return self.untrained if self.reads("untrained") else 0
+
+    @property
+    def use_distances(self) -> tuple[int, ...]:
+        """How far the middle of a text is kept, where models see both sides: 8, 32, 128, ..."""
+        found, distance = [], 8
+        # The kept middle takes an eighth more than the distance on each side; sinks stay, too.
+        while 2 * (distance + distance // 8) + 16 <= self.window_tokens:
             found.append(distance)
-            distance *= factor
+            distance *= 4
         return tuple(found)
 
-    def to_json(self) -> dict[str, Any]:
-        """The plan as plain JSON values."""
+    @property
+    def repeat_distances(self) -> tuple[int, ...]:
+        """How far apart planted phrases are: 16, 64, 256, ... up to half a window."""
+        found, distance = [], 16
+        while 2 * distance <= self.window_tokens:
+            found.append(distance)
+            distance *= 4
+        return tuple(found)
+
+    @property
+    def identity(self) -> dict[str, str | int | float | bool | None]:
+        """What changes numbers besides the settings that every run has."""
         return {
-            "window_tokens": self.window_tokens,
             "windows": self.windows,
-            "edges": list(self.edges),
-            "layers": None if self.layers is None else list(self.layers),
-            "skip": list(self.skip),
-            "untrained": self.untrained,
-            "seed": self.seed,
+            "distances": ",".join(map(str, self.edges)),
+            "skip": ",".join(sorted(self.skip)),
+            "untrained": self.seeds,
         }
 
 
