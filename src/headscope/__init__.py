@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from headscope.look.view import View
     from headscope.merge import merge
     from headscope.models.load import load_model
+    from headscope.reach.reach import reach
     from headscope.run import Run, open_run
     from headscope.segment.segmenter import Segmenter
 
@@ -52,6 +53,7 @@ _HOMES = {
     "merge": "headscope.merge",
     "open_run": "headscope.run",
     "prune": "headscope.intervene.prune",
+    "reach": "headscope.reach.reach",
 }
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "merge",
     "open_run",
     "prune",
+    "reach",
 ]
 
 

@@ -37,6 +37,9 @@ OPTIONS = {
     "stability": "--subset --subsets --by --seed --json",
     "compare": "--untrained --steps --match --model -m --texts --figure --seed --allow-pickle "
     "--trust-remote-code --json --quiet -q",
+    "reach": "--corpus -c --window --windows -n --seed --text-column --model -m --dtype --device "
+    "--allow-pickle --trust-remote-code --distances --layers --skip --untrained --out -o --figures "
+    "--no-figures --json --quiet -q",
     "ablate": "--corpus -c --texts -n --first --seed --keep-duplicates --window --min-tokens "
     "--text-column --id-column --label-column --model -m --dtype --device --allow-pickle "
     "--trust-remote-code --layers --approximate --batch-tokens --out -o --log --all --json "

@@ -18,6 +18,7 @@ from headscope.cli.info import info_command
 from headscope.cli.look import look_command
 from headscope.cli.merge import merge_command
 from headscope.cli.prune import prune_command
+from headscope.cli.reach import reach_command
 from headscope.cli.report import report_command
 from headscope.cli.segment import segment_command
 from headscope.cli.segment_eval import segment_eval_command
@@ -52,6 +53,7 @@ COMMANDS: Registry[Command] = Registry(
         Command("sweep", sweep_command, "Findings"),
         Command("stability", stability_command, "Findings"),
         Command("compare", compare_command, "Findings"),
+        Command("reach", reach_command, "Findings"),
         Command("ablate", ablate_command, "Causes"),
         Command("prune", prune_command, "Causes"),
         Command("look", look_command, "One text"),

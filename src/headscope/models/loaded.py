@@ -206,23 +206,14 @@ class LoadedModel(GatedModel, TextInputs):
         *,
         sites: Collection[AttentionSite] | None = None,
     ) -> Float[Tensor, "batch token d_model"]:
-        """The last hidden states; like `forward_mass`, but the model runs to its end.
-
-        Args:
-            token_ids: The windows, padded on the right.
-            attention_mask: 1 for tokens, 0 for padding.
-            on_layer: Called with head outputs and column mass.
-            sites: The sites requested; all for None.
-        """
+        """The last hidden states: `forward_mass` over at least one site, to the model's end."""
         follow = self._follow(
             sites,
             lambda site, call: on_layer(MassCapture(site, call.head_output, call.mass)),
             to_the_end=True,
         )
-        if follow is None:
-            return self.last_states(token_ids, attention_mask)
-        real = attention_mask.to(self.device).bool()
-        with self._tap.listen_to_mass(follow, real):
+        assert follow is not None
+        with self._tap.listen_to_mass(follow, attention_mask.to(self.device).bool()):
             return self.last_states(token_ids, attention_mask)
 
     def forward_inputs(

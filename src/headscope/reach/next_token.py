@@ -7,31 +7,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.models.loaded import LoadedModel
+from headscope.models.output_head import output_head_of
 
 _AT_ONCE = 128
 """Tokens whose scores over the vocabulary are held at once."""
 
 
 def has_loss(model: LoadedModel) -> bool:
-    """Whether the next token can be scored: causal, with output embeddings that were loaded.
+    """Whether the next token can be scored: the model is causal and was loaded with its head.
 
-    Models are loaded without a head of their own. Where input and output embeddings are the same
-    (SmolLM2, GPT-2), the former score; where they differ, there is no loss.
+    Heads that change scores further (Gemma's soft caps, Granite's and Cohere's scales) are not
+    followed: such a model has no loss here.
 
     Args:
         model: What reads the texts.
     """
-    config = model.config
-    embeddings = model.model.get_input_embeddings()
-    return bool(
-        all(site.causal for site in model.sites)
-        and not config.is_encoder_decoder
-        and getattr(config, "tie_word_embeddings", False)
-        and getattr(config, "final_logit_softcapping", None) is None
-        and getattr(config, "logits_scaling", None) is None
-        and getattr(config, "logit_scale", None) is None
-        and isinstance(embeddings, torch.nn.Embedding)
-        and embeddings.embedding_dim == config.hidden_size
+    further = ("final_logit_softcapping", "logits_scaling", "logit_scale")
+    return (
+        output_head_of(model.model) == "causal"
+        and model.model.get_output_embeddings() is not None
+        and all(getattr(model.config, name, None) is None for name in further)
     )
 
 
@@ -49,14 +44,14 @@ def next_token_losses(
         token_ids: Of the text.
         places: After which tokens are scored.
     """
-    embeddings = model.model.get_input_embeddings()
-    assert isinstance(embeddings, torch.nn.Embedding)
+    head = model.model.get_output_embeddings()
+    assert head is not None
     losses = np.full(len(places), np.nan)
     inside = torch.nonzero(places < len(token_ids) - 1).flatten()
     with torch.inference_mode():
         for some in torch.split(inside, _AT_ONCE):
             at = places[some]
-            scores = (states[at] @ embeddings.weight.T).float()
+            scores = head(states[at]).float()
             targets = token_ids[at + 1].to(scores.device)
             losses[some.numpy()] = torch.nn.functional.cross_entropy(
                 scores, targets, reduction="none"

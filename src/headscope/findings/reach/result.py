@@ -1,5 +1,6 @@
 """The result of `reach`: tables by layer, by head and by distance, computed when asked for."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -198,5 +199,5 @@ def _add_interval(table: pd.DataFrame, name: str, values: list[Interval]) -> Non
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as plain values, with None for NaN."""
-    plain = table.astype(object).where(table.notna(), None)
-    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
+    rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=12))
+    return rows
