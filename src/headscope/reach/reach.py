@@ -111,9 +111,7 @@ def reach(
             loading = take_options(options, LoadOptions)
             # With its head, if it has one: the loss is how a causal model shows what it uses.
             loaded = (
-                model
-                if isinstance(model, LoadedModel)
-                else load_model(model, head=True, **loading)
+                model if isinstance(model, LoadedModel) else load_model(model, head=True, **loading)
             )
         settings = _settings(loaded, plan)
         request = DrawnRequest(
