@@ -1,4 +1,4 @@
-"""How much does `headscope reach` cost beside a plain forward pass, and how much memory does it take?
+"""How much does `headscope reach` cost beside a plain forward pass, in time and in memory?
 
     python benchmarks/reach_cost.py .cache/models/smollm2 --window 2048
     python benchmarks/reach_cost.py .cache/models/smollm2 --window 8192 --layers 1,2 --memory

@@ -13,11 +13,18 @@ from headscope.models.load import load_model
 from headscope.reach.next_token import has_loss, next_token_losses
 from headscope.reach.study import ReachStudy
 
+
+@pytest.fixture(scope="module")
+def demo():
+    """The demo model; nothing here needs compiled kernels."""
+    return load_model("demo")
+
+
 OPTIONS = {"window": 32, "windows": 4, "layers": [1, 2], "skip": ("untrained",), "progress": False}
 
 
-def test_resumed_equals_uninterrupted(demo_model, tmp_path, monkeypatch):
-    whole = hs.reach(demo_model, "demo", out=tmp_path / "whole", **OPTIONS)
+def test_resumed_equals_uninterrupted(demo, tmp_path, monkeypatch):
+    whole = hs.reach(demo, "demo", out=tmp_path / "whole", **OPTIONS)
     measure, calls = ReachStudy.measure, []
 
     def interrupted(self, windows, advance):
@@ -29,8 +36,8 @@ def test_resumed_equals_uninterrupted(demo_model, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(ReachStudy, "measure", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            hs.reach(demo_model, "demo", out=tmp_path / "part", **OPTIONS)
-    resumed = hs.reach(demo_model, "demo", out=tmp_path / "part", **OPTIONS)
+            hs.reach(demo, "demo", out=tmp_path / "part", **OPTIONS)
+    resumed = hs.reach(demo, "demo", out=tmp_path / "part", **OPTIONS)
     assert calls == [2, 2]
     for name, values in whole.evidence.arrays.items():
         np.testing.assert_array_equal(resumed.evidence.arrays[name], values)
@@ -39,11 +46,11 @@ def test_resumed_equals_uninterrupted(demo_model, tmp_path, monkeypatch):
     assert said["documents"] == 4
     # Other choices are another study.
     with pytest.raises(RunError, match="holds another run"):
-        hs.reach(demo_model, "demo", out=tmp_path / "part", **OPTIONS | {"skip": ("use",)})
+        hs.reach(demo, "demo", out=tmp_path / "part", **OPTIONS | {"skip": ("use",)})
 
 
-def test_each_pair_is_of_two_documents(demo_model, tmp_path):
-    result = hs.reach(demo_model, "demo", out=tmp_path / "run", **OPTIONS)
+def test_each_pair_is_of_two_documents(demo, tmp_path):
+    result = hs.reach(demo, "demo", out=tmp_path / "run", **OPTIONS)
     from headscope.runs.folder import RunFolder
     from headscope.runs.manifest import Manifest
 
@@ -65,16 +72,16 @@ def test_each_pair_is_of_two_documents(demo_model, tmp_path):
         ({"layers": [77]}, "has layers 1 to 6"),
     ],
 )
-def test_bad_options_are_refused_in_a_line(demo_model, tmp_path, changed, words):
+def test_bad_options_are_refused_in_a_line(demo, tmp_path, changed, words):
     with pytest.raises(SettingsError, match=words):
-        hs.reach(demo_model, "demo", out=tmp_path / "run", **OPTIONS | changed)
+        hs.reach(demo, "demo", out=tmp_path / "run", **OPTIONS | changed)
     assert not (tmp_path / "run").exists()
 
 
-def test_a_corpus_of_short_documents_is_refused(demo_model, tmp_path):
+def test_a_corpus_of_short_documents_is_refused(demo, tmp_path):
     (tmp_path / "short.txt").write_text("Too short.\n\nThis one, too.\n")
     with pytest.raises(CorpusError, match="ask for a shorter --window"):
-        hs.reach(demo_model, tmp_path / "short.txt", out=tmp_path / "run", **OPTIONS)
+        hs.reach(demo, tmp_path / "short.txt", out=tmp_path / "run", **OPTIONS)
 
 
 def test_losses_are_those_of_the_model_itself():

@@ -128,8 +128,8 @@ def _print(result: "Reach", output: ReachOutput) -> None:
         "reach_all": "with repeats",
         "reach_order": "by order",
         "reach_untrained": "untrained",
-        "half": "half of it",
-        "most": "90 % of it",
+        "half": "half within",
+        "most": "90 % within",
     }
     shown = {name: title for name, title in titles.items() if name in table}
     rows = [
@@ -155,7 +155,7 @@ def _print(result: "Reach", output: ReachOutput) -> None:
         typer.echo(
             f"use of context agrees with similarity over heads by {row['agreement']:.2f} "
             f"[{row['agreement_low']:.2f}, {row['agreement_high']:.2f}] (Spearman, "
-            f"from {row['distance']:.0f} tokens on)"
+            f"{row['distance']:.0f} to {row['distance_to']:.0f} tokens)"
         )
     if result.loss is not None and len(result.loss):
         far = result.loss.iloc[-1]
