@@ -1,5 +1,7 @@
 """The loss of a causal model on single tokens, from its last hidden states."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int
@@ -22,10 +24,11 @@ def has_loss(model: LoadedModel) -> bool:
     Args:
         model: What reads the texts.
     """
+    own: Any = model.model
     further = ("final_logit_softcapping", "logits_scaling", "logit_scale")
     return (
-        output_head_of(model.model) == "causal"
-        and model.model.get_output_embeddings() is not None
+        output_head_of(own) == "causal"
+        and own.get_output_embeddings() is not None
         and all(getattr(model.config, name, None) is None for name in further)
     )
 
@@ -44,8 +47,8 @@ def next_token_losses(
         token_ids: Of the text.
         places: After which tokens are scored.
     """
-    head = model.model.get_output_embeddings()
-    assert head is not None
+    own: Any = model.model
+    head = own.get_output_embeddings()
     losses = np.full(len(places), np.nan)
     inside = torch.nonzero(places < len(token_ids) - 1).flatten()
     with torch.inference_mode():
