@@ -19,7 +19,8 @@ A study says how it is called, what identifies it, and what it measures of a few
             advance(len(windows))
             return {"tokens": tokens, "by_kind": kinds.astype(np.float64)}
 
-`run_study` does the rest, with what `analyze` has: windows in the folder, a shard at a time,
+A study of several windows at once has an attribute `together`: as many consecutive windows of a
+shard are a batch. `run_study` does the rest, with what `analyze` has: windows in the folder, a shard at a time,
 written once with a receipt, one writer, progress and a log; the same call resumes. It gives the
 cells of all windows; `headscope.findings.resampling.window_cells` makes intervals of them.
 """
@@ -205,7 +206,12 @@ def _measure_shard(
     first = sum(corpus.shard_texts[:number])
     cells = {name: np.full((len(windows), *shape), np.nan) for name, shape in study.cells.items()}
     reasons: dict[int, tuple[str, str]] = {}
-    for group in batches(windows, max_tokens=settings.batch_tokens):
+    together: int = getattr(study, "together", 0)
+    groups = batches(windows, max_tokens=settings.batch_tokens)
+    if together:
+        places = range(len(windows))
+        groups = [list(places[at : at + together]) for at in places[::together]]
+    for group in groups:
         for places, measured in _measured(study, windows, group, advance):
             if measured is None:
                 reasons |= dict.fromkeys(places, ("memory", "it does not fit into memory"))

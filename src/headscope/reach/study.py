@@ -24,6 +24,7 @@ class ReachStudy:
     sites: tuple[AttentionSite, ...]
     plan: ReachPlan
     name: str = field(default="reach", init=False)
+    together: int = field(default=2, init=False)
 
     @property
     def settings(self) -> Mapping[str, str | int | float | bool | None]:
