@@ -19,10 +19,11 @@ A study says how it is called, what identifies it, and what it measures of a few
             advance(len(windows))
             return {"tokens": tokens, "by_kind": kinds.astype(np.float64)}
 
-A study of several windows at once has an attribute `together`: as many consecutive windows of a
-shard are a batch. `run_study` does the rest, with what `analyze` has: windows in the folder, a shard at a time,
-written once with a receipt, one writer, progress and a log; the same call resumes. It gives the
-cells of all windows; `headscope.findings.resampling.window_cells` makes intervals of them.
+A study of several windows at once has an attribute `together`: that number of consecutive windows of a
+shard are a batch. `run_study` does the rest, with what `analyze` has: windows in the folder, a
+shard at a time, written once with a receipt, one writer, progress and a log; the same call resumes.
+It gives the cells of all windows; `headscope.findings.resampling.window_cells` makes intervals of
+them.
 """
 
 import json
@@ -209,8 +210,8 @@ def _measure_shard(
     together: int = getattr(study, "together", 0)
     groups = batches(windows, max_tokens=settings.batch_tokens)
     if together:
-        places = range(len(windows))
-        groups = [list(places[at : at + together]) for at in places[::together]]
+        every = range(len(windows))
+        groups = [list(every[at : at + together]) for at in every[::together]]
     for group in groups:
         for places, measured in _measured(study, windows, group, advance):
             if measured is None:
