@@ -19,11 +19,11 @@ A study says how it is called, what identifies it, and what it measures of a few
             advance(len(windows))
             return {"tokens": tokens, "by_kind": kinds.astype(np.float64)}
 
-A study of several windows at once has an attribute `together`: that number of consecutive windows of a
-shard are a batch. `run_study` does the rest, with what `analyze` has: windows in the folder, a
-shard at a time, written once with a receipt, one writer, progress and a log; the same call resumes.
-It gives the cells of all windows; `headscope.findings.resampling.window_cells` makes intervals of
-them.
+A study of several windows at once has an attribute `together`: the number of consecutive windows of
+a shard that are a batch. `run_study` does the rest, with what `analyze` has: windows in the folder,
+a shard at a time, written once with a receipt, one writer, progress and a log; the same call
+resumes. It gives the cells of all windows; `headscope.findings.resampling.window_cells` makes
+intervals of them.
 """
 
 import json
