@@ -10,6 +10,9 @@ from tests.faults.subject import save_model, write_corpus
 
 ELSEWHERE = """
 import ctypes, os, sys
+# What these libraries do on other systems is their business: they have their own builds there.
+import filelock, numba, torch
+from transformers import AutoConfig, AutoModel, AutoTokenizer, BertModel, PreTrainedModel
 sys.modules["fcntl"] = sys.modules["resource"] = None  # importing them is an ImportError
 library = ctypes.CDLL
 class NoLibrary(library):
