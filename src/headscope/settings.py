@@ -102,12 +102,6 @@ ABLATION_WINDOWS = 64
 ABLATION_SHARD = 8
 """Windows of a shard of such a study: each takes as many passes as the model has heads."""
 
-REACH_WINDOW = 128
-"""Tokens of a window of `reach`, unless asked otherwise."""
-
-REACH_WINDOWS = 40
-"""Windows of `reach`, each from another document, unless asked otherwise."""
-
 SWEEP_PAIRS: tuple[PairRule, ...] = (
     *(PairRule("top", share) for share in (0.002, 0.005, 0.01, 0.02, 0.05)),
     *(PairRule("max", fraction) for fraction in (0.1, 0.2, 0.3, 0.4, 0.5)),

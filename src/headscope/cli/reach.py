@@ -12,10 +12,13 @@ from headscope.cli.analyze import CORPUS_HELP
 from headscope.cli.option_groups import OptionGroup
 from headscope.cli.options import OUTPUT_PANEL, Json, ModelOptions, Quiet, layer_numbers
 from headscope.cli.tables import Column, cell, print_table
-from headscope.settings import REACH_WINDOW, REACH_WINDOWS
+from headscope.reach.plan import ReachPlan
 
 if TYPE_CHECKING:
     from headscope.reach.reach import Reach
+
+
+DEFAULTS = ReachPlan()
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class TextOptions(OptionGroup, panel="Corpus"):
     ] = None
     window: Annotated[
         int, typer.Option(help="Length of a window in tokens; shorter documents are not read.")
-    ] = REACH_WINDOW
+    ] = DEFAULTS.window_tokens
     windows: Annotated[
         int,
         typer.Option(
@@ -38,8 +41,8 @@ class TextOptions(OptionGroup, panel="Corpus"):
             help="Maximum number of windows, each from another document; fewer than 20 answer "
             "nothing.",
         ),
-    ] = REACH_WINDOWS
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0
+    ] = DEFAULTS.windows
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = DEFAULTS.seed
     text_column: Annotated[str, typer.Option(help="Tables: column that holds the text.")] = "text"
 
 
@@ -59,7 +62,7 @@ class ReachMeasuring(OptionGroup, panel="Measuring"):
         str,
         typer.Option(help="What to leave out: any of shuffled,use,repeats,untrained."),
     ] = ""
-    untrained: Annotated[int, typer.Option(help="Number of untrained models.")] = 1
+    untrained: Annotated[int, typer.Option(help="Number of untrained models.")] = DEFAULTS.untrained
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headscope.errors import SettingsError
-from headscope.settings import MAX_NUMBER, REACH_WINDOW, REACH_WINDOWS
+from headscope.settings import MAX_NUMBER
 
 PARTS = ("shuffled", "use", "repeats", "untrained")
 """What can be left out: `--skip`."""
@@ -30,9 +30,9 @@ def default_edges(window_tokens: int) -> tuple[int, ...]:
 class ReachPlan:
     """Everything besides model and corpus that changes the numbers of `reach`."""
 
-    window_tokens: int = REACH_WINDOW
+    window_tokens: int = 128
     """Length of each window, special tokens included; shorter ones are not read."""
-    windows: int = REACH_WINDOWS
+    windows: int = 40
     """Number of windows, from as many documents as possible."""
     edges: tuple[int, ...] = ()
     """Edges of the bins of distance, from 1; log-spaced up to the window by default."""
