@@ -163,8 +163,8 @@ def test_every_command_and_every_option_is_in_the_reference():
             (told,) = parameter.annotation.__metadata__
             # typer takes the first name for the default.
             given = [str(name) for name in (told.default, *(told.param_decls or ()))]
-            names = [name for name in given if name.startswith("-")]
-            names = names or [parameter.name.replace("_", "-")]
+            names = [part for name in given for part in name.split("/") if part.startswith("-")]
+            names = names or [told.metavar or parameter.name.replace("_", "-")]
             assert any(name in section or name.upper() in section for name in names), names
 
 
