@@ -164,7 +164,7 @@ def test_every_command_and_every_option_is_in_the_reference():
             # typer takes the first name for the default.
             given = [str(name) for name in (told.default, *(told.param_decls or ()))]
             names = [part for name in given for part in name.split("/") if part.startswith("-")]
-            names = names or [told.metavar or parameter.name.replace("_", "-")]
+            names = names or [parameter.name.replace("_", "-"), *filter(None, [told.metavar])]
             assert any(name in section or name.upper() in section for name in names), names
 
 
