@@ -1,13 +1,14 @@
 """The choices that change numbers, as one value that a run's manifest records."""
 
-import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from headscope.errors import SettingsError, shortened
 from headscope.system.option_types import checked_options
+from headscope.system.option_types import refuse_unknown_options as refuse_unknown_options
+from headscope.system.option_types import take_options as take_options
 
 SimilarityVariant = Literal["raw", "centred", "cosine"]
 SIMILARITY_VARIANTS: tuple[SimilarityVariant, ...] = get_args(SimilarityVariant)
@@ -293,28 +294,3 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
     "layers": (list, type(None)),
 }
 """The types that a setting may have in JSON; all others are whole numbers."""
-
-
-def take_options(options: Mapping[str, Any], group: type) -> Any:
-    """The keywords that belong to a group.
-
-    Args:
-        options: Keywords of several groups.
-        group: A `TypedDict` of options.
-    """
-    return {name: options[name] for name in group.__annotations__ if name in options}
-
-
-def refuse_unknown_options(function: str, options: Mapping[str, Any], known: type) -> None:
-    """Raise a TypeError, as Python does, for an unknown keyword.
-
-    Args:
-        function: Its name, for the message.
-        options: The keywords that it was given.
-        known: A `TypedDict` of all its options.
-    """
-    for name in options:
-        if name not in known.__annotations__:
-            near = difflib.get_close_matches(name, known.__annotations__, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")

@@ -3,6 +3,7 @@
 Python's own errors for a wrong type come from deep inside; these name the option and the way out.
 """
 
+import difflib
 import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -52,6 +53,31 @@ def whole_number(name: str, value: object) -> int:
         except TypeError:
             pass
     raise _refusal(name, value, "give a whole number")
+
+
+def take_options(options: Mapping[str, Any], group: type) -> Any:
+    """The keywords that belong to a group.
+
+    Args:
+        options: Keywords of several groups.
+        group: A `TypedDict` of options.
+    """
+    return {name: options[name] for name in group.__annotations__ if name in options}
+
+
+def refuse_unknown_options(function: str, options: Mapping[str, Any], known: type) -> None:
+    """Raise a TypeError, as Python does, for an unknown keyword.
+
+    Args:
+        function: Its name, for the message.
+        options: The keywords that it was given.
+        known: A `TypedDict` of all its options.
+    """
+    for name in options:
+        if name not in known.__annotations__:
+            near = difflib.get_close_matches(name, known.__annotations__, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def _checked(name: str, value: Any, types: tuple[type, ...]) -> Any:
