@@ -98,7 +98,7 @@ def test_intervals_surround_their_values(with_untrained):
 def test_untrained_models_are_taken_together_and_compared_with_their_run(null_run, with_untrained):
     untrained = with_untrained.thirds[with_untrained.thirds["seeds"] > 0]
     assert (untrained["seeds"] == 3).all()
-    assert (untrained["reference"] == null_run.folder.name).all()
+    assert (untrained["reference"] == "demo").all()
     distance = untrained.set_index(["quantity", "third"]).loc[("mean_distance", "first")]
     pooled = pd.concat([null.heads for null in null_run.untrained])
     pooled = pooled[pooled["layer"] <= 2]

@@ -35,7 +35,7 @@ export function helpPanel({ rule, compact }) {
         element(
           "dd",
           {},
-          `This text is long, so that numbers are rounded to keep the page small: attention to 16 steps, similarities to about a hundredth of their spread. The pairs at ${rule} are exact; at other thresholds a few may differ from those of the library.`,
+          `This text is long, so that numbers are rounded to keep the page small: attention to 16 steps, similarities to less than a fifth of their spread. The pairs at ${rule} are exact; at other thresholds a few may differ from those of the library.`,
         ),
       ]
     : [];
