@@ -39,7 +39,10 @@ def command(request, monkeypatch, capsys):
     def load_once(spec, **options):
         as_usual = all(options.get(name, value) == value for name, value in USUAL.items())
         if spec == "demo" and as_usual:
-            return request.getfixturevalue("demo_model")
+            monkeypatch.setattr(home, "load_model", load_model)  # what the fixture itself calls
+            model = request.getfixturevalue("demo_model")
+            monkeypatch.setattr(home, "load_model", load_once)
+            return model
         return load_model(spec, **options)
 
     monkeypatch.setattr(home, "load_model", load_once)
