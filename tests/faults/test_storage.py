@@ -2,6 +2,7 @@
 
 import contextlib
 import resource
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -82,13 +83,18 @@ def test_a_read_only_folder_is_refused_for_writing_and_good_for_reading(
     disk = tmp_path / "disk"
     with mounted(disk, "size=100m"):
         subject.analyse(disk / "run")
+        # Without it, the same command would have to look at everything again.
+        shutil.copytree(disk / "run", disk / "unfinished")
+        (disk / "unfinished" / "finished.json").unlink()
         remount(disk, "ro")
-        for out in (disk / "run", disk / "new"):
+        for out in (disk / "unfinished", disk / "new"):
             said = subject.run(out)
             assert said.code == 1
             assert said.err.count("\n") == 1, said.err
             assert "Read-only file system" in said.err
             assert "out=" in said.err
+        # A finished run has nothing to write: the same command answers.
+        assert subject.run(disk / "run").code == 0
         run = hs.open_run(disk / "run")
         assert_same_results(run, undisturbed)
         assert run.left_out == []

@@ -272,5 +272,6 @@ def test_the_measures_of_a_text_are_those_of_a_run_over_it(demo_float64, view, t
     )
     mine, theirs = view.heads, run.heads
     assert len(mine) == len(theirs) == 72
+    # Attention of a view is in single precision.
     for name in ("mean_distance", "same_sentence", "repetition_expected", "separator_attention"):
-        np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-6, atol=1e-8)
