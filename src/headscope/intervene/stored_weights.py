@@ -112,6 +112,7 @@ class StoredWeights:
         """
         for path, tensors in self._tensors.items():
             save_file(tensors, folder / path.name, metadata={"format": "pt"})
+            (folder / path.name).chmod(0o644)  # safetensors writes for the owner alone
         if len(self._tensors) > 1:
             everything = [each for tensors in self._tensors.values() for each in tensors.values()]
             size = sum(tensor.numel() * tensor.element_size() for tensor in everything)

@@ -378,7 +378,7 @@ def test_an_encoder_decoder_shows_all_its_stacks(browser, tmp_path):
 def test_512_tokens_of_144_heads_switch_at_once(browser, tmp_path):
     """In the page's own clock, from the click until the new frame is there: 300 ms at the most.
 
-    Alone on two cores it takes about 100; beside other tests several times as long.
+    Beside two other busy processes on two cores it took 123 to 151.
     """
     payload = viewer_payload(large_text(tokens=512, heads=12, d_head=64))
     (stack,) = payload["stacks"]
