@@ -14,7 +14,9 @@ from tests.sample_corpora import DOCUMENTS, all_places, places, write_copied, wr
 def tiny_model(monkeypatch):
     """The command line with the tiny model."""
     model = loaded(tiny_bert())
-    monkeypatch.setattr(import_module("headscope.analyze"), "load_model", lambda *_, **__: model)
+    monkeypatch.setattr(
+        import_module("headscope.models.load"), "load_model", lambda *_, **__: model
+    )
 
 
 OPTIONS = ("--window", 16, "--min-tokens", 4, "--nulls", 0)

@@ -113,6 +113,7 @@ def some_windows(lengths: tuple[int, ...] = (12, 9, 15), seed: int = 0) -> list[
                 word_ids=inner,
                 form_ids=inner,
                 lemma_ids=inner,
+                head_ids=inner,
                 kinds=kinds,
             )
         )

@@ -189,7 +189,7 @@ def test_documents_stay_in_one_group_and_partners_are_others(windows):
 
 
 def test_cka_equals_that_of_compare_and_reconstruction_a_regression():
-    from headscope.compare.debiased_cka import CentredHeads, debiased_cka
+    from headscope.kernels.debiased_cka import CentredHeads, debiased_cka
 
     torch.manual_seed(0)
     shared = torch.randn(300, 3)

@@ -108,6 +108,7 @@ def window_of(ids, document: str = "document") -> Window:
         word_ids=each,
         form_ids=ids,
         lemma_ids=ids,
+        head_ids=ids,
         kinds=np.full(n, int(TokenKind.CONTENT), dtype=np.int32),
     )
 

@@ -40,7 +40,7 @@ def address(request, verdict_run):
 @pytest.mark.parametrize("address", ["file", "memory", "http"], indirect=True)
 def test_a_run_at_an_address_says_what_the_folder_says(address, verdict_run, tmp_path):
     run = hs.open_run(address)
-    assert repr(run).startswith(f"Run({address.rstrip('/')}")
+    assert repr(run).startswith(f"Run('{address.rstrip('/')}")
     pd.testing.assert_frame_equal(run.heads, verdict_run.heads)
     assert len(run.untrained) == len(verdict_run.untrained) > 0
     assert [v.status for v in run.claims()] == [v.status for v in verdict_run.claims()]

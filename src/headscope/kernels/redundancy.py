@@ -17,7 +17,7 @@ def head_cka(vectors: Float[Tensor, "head token d_head"]) -> Float64[Tensor, "he
 
     The unbiased estimator of HSIC is the inner product of kernels whose diagonal is zero and whose
     rows are centred for that (U-centred), so that one matrix product compares all heads. It equals
-    `headscope.compare.debiased_cka`, which needs less memory for many tokens.
+    `headscope.kernels.debiased_cka`, which needs less memory for many tokens.
 
     Source: Song et al. 2012; Székely and Rizzo 2014 for U-centring; arXiv 2502.15104.
 

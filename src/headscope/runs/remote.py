@@ -5,6 +5,8 @@ side makes up is believed. The sums of shards, which only merging needs, are lef
 """
 
 import re
+import shutil
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,6 +50,9 @@ def fetch_run(address: str) -> TemporaryDirectory[str]:
     """
     store = _store(address)
     copy = TemporaryDirectory(prefix="headscope-run-")
+    # Deleted without a warning: nobody can close what a run keeps for as long as it is used.
+    copy._finalizer.detach()  # type: ignore[attr-defined]
+    weakref.finalize(copy, shutil.rmtree, copy.name, ignore_errors=True)
     folder = Path(copy.name)
     try:
         if not _fetch(store, address, folder, MANIFEST):
