@@ -21,7 +21,7 @@ def test_what_duckdb_reads_is_what_the_run_has(demo_run, tmp_path, to):
     expected = demo_run.heads.sort_values(["layer", "head"]).reset_index(drop=True)
     assert list(heads.columns) == list(expected.columns)
     np.testing.assert_allclose(heads["mean_distance"], expected["mean_distance"])
-    rows = duckdb.sql(f"SELECT count(*), sum(pairs) FROM '{written['rows']}'").fetchone()
+    rows = duckdb.sql(f"SELECT count(*), sum(pairs) FROM '{written['rows']}'").fetchall()[0]
     table = demo_run.rows().to_table()
     assert rows == (table.num_rows, pytest.approx(sum(table["pairs"].to_pylist())))
 
