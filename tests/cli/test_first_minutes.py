@@ -182,10 +182,10 @@ def test_completion_is_installed_and_completes(tmp_path):
     environment = os.environ | {"HOME": str(tmp_path)}
     script = "import sys; sys.argv[0] = 'headscope'; from headscope.cli import main; main()"
     base = [sys.executable, "-c", script]
-    done = subprocess.run(
-        [*base, "--install-completion", "bash"], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    # The shell is the one that the command is given in, whichever started this test.
+    shell = ["bash", "-c", '"$0" "$@"; exit $?', *base, "--install-completion"]
+    done = subprocess.run(shell, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout, done.stderr)
     assert "headscope" in (tmp_path / ".bashrc").read_text()
     asked = {
         "_HEADSCOPE_COMPLETE": "complete_bash",

@@ -102,8 +102,8 @@ def test_models_of_runs_are_passed_and_must_be_those_of_the_runs(tmp_path):
 def test_what_a_manifest_says_of_its_model_is_never_loaded(tmp_path, monkeypatch):
     run = analysed(tmp_path / "model", tmp_path)
     loads = []
-    match = sys.modules[match_runs.__module__]
-    monkeypatch.setattr(match, "load_model", lambda *args, **_: loads.append(args))
+    load = sys.modules[hs.load_model.__module__]
+    monkeypatch.setattr(load, "load_model", lambda *args, **_: loads.append(args))
     with pytest.raises(SettingsError, match="one model for each run"):
         match_runs(run, run)
     assert loads == []

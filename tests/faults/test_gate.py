@@ -47,6 +47,7 @@ ALLOWED = {
         "xr.open_dataset(path, group=stack, engine='h5netcdf')",
     },
     # The same, after `check_untrusted` or `model_file`.
+    "intervene/stored_weights.py": {"load_file(path)"},
     "models/weight_files.py": {"safe_open(path, framework='pt', device='cpu')"},
     "segment/sentences/weights.py": {"load_file(check_untrusted(path / 'segmenter.safetensors'))"},
     "segment/topics/topic_net.py": {"load_file(check_untrusted(path / 'topics.safetensors'))"},
@@ -67,9 +68,10 @@ ALLOWED = {
     "models/quiet.py": {"os.open(os.devnull"},
     "measuring/workers/ray_actors.py": {"Path(os.devnull).open('w')"},
     # Written to, with their own guards against links and pipes.
-    "runs/files.py": {"os.open(folder, os.O_RDONLY)", "temporary.open('xb')"},
-    "runs/lock.py": {"os.open(folder / LOCK, flags"},
-    "system/journal.py": {"os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | flags"},
+    "findings/export.py": {"part.open('xb')"},
+    "runs/files.py": {"temporary.open('xb')"},
+    "system/unix.py": {"os.open(folder, os.O_RDONLY)"},
+    "system/journal.py": {"os.open(path, os.O_WRONLY | os.O_APPEND | NOT_INHERITED | flags"},
 }
 """The beginning of each call, by file."""
 

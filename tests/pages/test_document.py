@@ -10,7 +10,7 @@ from headscope.pages.bundle_assets import script_of, style_of, widget_of
 from headscope.pages.document import as_script_data, make_page, visible
 
 ASSETS = files("headscope.pages").joinpath("assets")
-PAGES = ("page_report", "page_serve", "page_viewer")
+PAGES = ("page_report", "page_serve", "page_side_by_side", "page_viewer")
 WIDGETS = ("widget_report", "widget_viewer")
 
 

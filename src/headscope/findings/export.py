@@ -61,7 +61,8 @@ def _write_rows(findings: RunFindings, path: Path, to: str) -> Path:
     try:
         with findings.folder.refusing_unreadable():
             rows = findings.folder.rows()
-            with part.open("wb") as file, _writer(file, rows.schema, to) as writer:
+            part.unlink(missing_ok=True)  # of an export that was ended; or a link, never followed
+            with part.open("xb") as file, _writer(file, rows.schema, to) as writer:
                 for batch in rows.to_batches():
                     writer.write_batch(batch)
         part.replace(path)

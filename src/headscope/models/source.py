@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headscope.errors import ModelError, in_one_line
 from headscope.models.folder import model_file
+from headscope.system.untrusted import open_untrusted
 
 _HUB_TIMEOUT_S = 5.0
 _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "*.spm", "*.jinja"]
@@ -68,7 +69,7 @@ def files_hash(folder: Path, *, allow_pickle: bool = False, trust_remote_code: b
     for name in sorted(names):
         path = model_file(folder, name)
         if path is not None:
-            with path.open("rb") as file:
+            with open_untrusted(path) as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
             digest.update(f"{name} {content}\n".encode())
     return digest.hexdigest()

@@ -299,7 +299,7 @@ class RunFolder:
     def _refusing_misfits(self, what: str) -> Iterator[None]:
         try:
             yield
-        except (pa.ArrowException, ValueError) as error:
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise RunError(
                 f"{what} does not fit the manifest: {in_one_line(error)}; delete its files and run "
                 "the same analyze command again"

@@ -1,11 +1,12 @@
 """Planted errors: each one must make the self-check fail."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
 from transformers import AttentionMaskInterface
 from transformers.masking_utils import sdpa_mask
 
@@ -39,6 +40,9 @@ class PlantedTap(Tap):
     def listen(self, on_call: OnCall) -> Iterator[None]:
         with self._tap.listen(lambda call: on_call(self._plant(call))):
             yield
+
+    def let_gates_act(self, modules: Collection[nn.Module]) -> Callable[[], None]:
+        return self._tap.let_gates_act(modules)
 
 
 def recheck(loaded: LoadedModel, plant: Plant) -> None:
