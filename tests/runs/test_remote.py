@@ -29,7 +29,6 @@ def address(request, verdict_run):
         yield "memory://stored"
         store.rm("/stored", recursive=True)
     else:
-        pytest.importorskip("aiohttp")
         handler = partial(Quiet, directory=folder)
         with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
