@@ -14,39 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from headscope.measures.signal import RELATIONS, signal_columns
-from headscope.measuring.batch import batches
-from headscope.measuring.labels import label_tokens
+from common.signal_of_heads import signal_of_heads
+from headscope.measures.signal import RELATIONS
 from headscope.measuring.sample import choose_sample
-from headscope.measuring.signal import BatchSums, SignalCollector
-from headscope.models import LoadedModel, load_model
-from headscope.models.site import MassCapture
+from headscope.models import load_model
 from headscope.settings import Settings
 from headscope.text.readers.conllu import read_conllu
 from headscope.text.readers.source_file import SourceFile
-from headscope.text.windows import Window, iter_windows
-
-
-def measured(
-    model: LoadedModel, windows: list[Window], settings: Settings
-) -> dict[str, NDArray[np.float64]]:
-    """The columns of all heads of a model, in order of stacks."""
-    collector = SignalCollector(model, windows, model.sites, settings, whole=False)
-    with collector.reading(), torch.inference_mode():
-        for places in batches(windows, max_tokens=settings.batch_tokens):
-            labels = label_tokens([windows[place] for place in places], model.device)
-            batch = collector.reader(places)
-
-            def on_layer(capture: MassCapture, batch: BatchSums = batch) -> None:
-                collector.add(capture.site, capture.head_output, batch)
-
-            model.forward_mass(labels.token_ids, labels.real, on_layer)
-            collector.keep(batch)
-    stacks = [signal_columns(sums) for sums in collector.sums.values()]
-    return {name: np.concatenate([columns[name] for columns in stacks]) for name in stacks[0]}
+from headscope.text.windows import iter_windows
 
 
 def auc(trained: NDArray[np.float64], untrained: NDArray[np.float64]) -> float | None:
@@ -75,8 +52,10 @@ def main() -> None:
         every = [window for window in every if window.n_tokens == settings.window_tokens]
         chosen = choose_sample([window.document for window in every], given.windows, seed=0)
         windows = [replace(every[place], tokens=()) for place in chosen]
-        trained = measured(model, windows, settings)
-        seeds = [measured(model.untrained(seed), windows, settings) for seed in range(given.seeds)]
+        trained = signal_of_heads(model, windows, settings)
+        seeds = [
+            signal_of_heads(model.untrained(seed), windows, settings) for seed in range(given.seeds)
+        ]
         untrained = {key: np.concatenate([seed[key] for seed in seeds]) for key in trained}
         row = {"model": name, "windows": len(windows), "seeds": given.seeds}
         for relation in RELATIONS:

@@ -13,9 +13,10 @@ import time
 from pathlib import Path
 
 import headscope as hs
+from headscope.models.loaded import LoadedModel
 
 
-def cpu_seconds(model: hs.LoadedModel, corpus: str, texts: int, signal: bool) -> float:
+def cpu_seconds(model: LoadedModel, corpus: str, texts: int, signal: bool) -> float:
     with tempfile.TemporaryDirectory() as folder:
         started = time.process_time()
         hs.analyze(

@@ -5,6 +5,7 @@ import shutil
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from transformers import (
@@ -16,7 +17,7 @@ from transformers import (
 
 import headscope as hs
 from headscope.cli import main
-from headscope.errors import RunError, SettingsError
+from headscope.errors import CorpusError, RunError, SettingsError
 from headscope.intervene.outcome import Outcome
 from headscope.runs.folder import RunFolder
 from headscope.runs.manifest import Manifest
@@ -294,3 +295,23 @@ def test_one_document_has_a_value_and_no_interval(folders, tmp_path):
     assert np.isnan(result.heads[0].effects["kl"].low)
     assert not any(head.matters for head in result.heads)
     assert result.to_json()["reliability"] is None
+
+
+def test_a_list_of_texts_gives_what_the_file_gives(folders, corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    from_file = hs.ablate(folders("gpt2"), corpus, out=tmp_path / "file", **OPTIONS)
+    in_memory = hs.ablate(folders("gpt2"), TEXTS, **OPTIONS)
+    assert in_memory.table.equals(from_file.table)
+    assert in_memory.corpus == f"{len(TEXTS)} texts in memory"
+    assert in_memory.folder.name.startswith("ablate-")
+    assert hs.ablate(folders("gpt2"), TEXTS, **OPTIONS).to_json() == in_memory.to_json()
+    table = pd.DataFrame({"body": TEXTS})
+    named = hs.ablate(folders("gpt2"), table, text_column="body", out=tmp_path / "table", **OPTIONS)
+    assert named.table.equals(from_file.table)
+
+
+def test_a_corpus_that_is_none_is_refused(folders):
+    with pytest.raises(CorpusError, match="empty list"):
+        hs.ablate(folders("gpt2"), [], **OPTIONS)
+    with pytest.raises(CorpusError, match="mixes names and texts"):
+        hs.ablate(folders("gpt2"), ["demo", TEXTS[0]], **OPTIONS)

@@ -6,9 +6,11 @@ import torch
 
 import headscope as hs
 from headscope.errors import SettingsError
+from headscope.intervene.ablation_study import ablation_scores
 from headscope.intervene.head_scores import gradient_scores, random_scores, written_scores
 from headscope.intervene.outcome import Outcome
 from headscope.measuring.writes import measure_writes
+from headscope.settings import Settings
 from tests.intervene.small_models import some_windows, write_model
 
 
@@ -72,3 +74,51 @@ def test_written_scores_are_those_of_the_writes(gpt2):
 def test_random_scores_depend_on_the_seed_alone(gpt2):
     assert random_scores(gpt2.sites, 1) == random_scores(gpt2.sites, 1)
     assert random_scores(gpt2.sites, 1) != random_scores(gpt2.sites, 2)
+
+
+def test_ablation_scores_equal_whole_passes_with_zeroed_weights(gpt2):
+    """KL per predicted token, with torch's own divergence and the head's rows of W_O zero."""
+    windows = some_windows()
+    done = []
+    found = ablation_scores(Outcome(gpt2), windows, Settings(), done.append)
+    assert sum(done) == len(windows) * len(gpt2.sites)
+    assert len(found) == 8
+
+    def answers():
+        with torch.no_grad():
+            return [
+                gpt2.model(torch.from_numpy(window.token_ids).long()[None]).logits[0, :-1]
+                for window in windows
+            ]
+
+    intact = torch.cat(answers()).double().log_softmax(-1)
+    for (_, layer, head), score in found.items():
+        weight = gpt2.model.transformer.h[layer - 1].attn.c_proj.weight
+        before = weight.detach().clone()
+        with torch.no_grad():
+            weight[4 * head - 4 : 4 * head] = 0  # d_head is 4
+        without = torch.cat(answers()).double().log_softmax(-1)
+        with torch.no_grad():
+            weight.copy_(before)
+        expected = torch.nn.functional.kl_div(
+            without, intact, log_target=True, reduction="batchmean"
+        )
+        assert score == pytest.approx(float(expected), rel=1e-3, abs=1e-6)
+
+
+def test_ablation_scores_of_a_model_without_answers_are_those_of_its_states(tmp_path):
+    model = hs.load_model(write_model("bert", tmp_path), head=True)
+    windows = some_windows()
+    found = ablation_scores(Outcome(model), windows, Settings(), lambda windows: None)
+    outcome, heads = Outcome(model), [("encoder", 1, 2), ("encoder", 2, 4)]
+    for head in heads:
+        changed = []
+        for window in windows:
+            batch = outcome.prepare([window])
+            text = slice(1, -1)  # without special tokens
+            with torch.no_grad():
+                old = model.model(**batch.inputs).last_hidden_state[0, text].mean(0)
+                with model.gates({head: 0.0}):
+                    new = model.model(**batch.inputs).last_hidden_state[0, text].mean(0)
+            changed.append(1 - float(torch.cosine_similarity(old, new, dim=0)))
+        assert found[head] == pytest.approx(float(np.mean(changed)), rel=1e-3, abs=1e-6)

@@ -9,6 +9,11 @@ import torch
 import headscope as hs
 from headscope.cli import main
 from headscope.errors import CorpusError, RunError, SettingsError
+from headscope.intervene.document_halves import document_halves
+from headscope.measuring.windows import CorpusRequest
+from headscope.settings import Settings
+from headscope.system.progress import Progress
+from headscope.text.in_memory import corpus_sources
 from tests.intervene.small_models import write_model
 
 TEXT = "The committee met in the old town hall and talked about the bridge over the river"
@@ -54,6 +59,30 @@ def test_the_heads_that_write_least_go_first(pruning, llama, corpus):
     more = hs.prune(llama, corpus, heads=5, window=32, progress=False)
     assert set(pruning.heads) < set(more.heads)
     assert more.of_heads == 12
+
+
+def test_heads_chosen_by_ablation_are_those_that_ablate_ranks_lowest(llama, corpus, tmp_path):
+    """The choosing half is found again by what pruning leaves out of its judgement."""
+    pruned = hs.prune(llama, corpus, heads=4, by="ablation", window=32, progress=False)
+    model = hs.load_model(llama, head=True)
+    request = CorpusRequest(corpus_sources(corpus), 200)
+    settings = Settings.of(window=32)
+    choosing, judging = document_halves(model, request, settings, Progress())
+    texts = [
+        json.loads(line)["text"]
+        for number, line in enumerate(corpus.read_text().splitlines(), start=1)
+        if f"texts.jsonl:{number}" in {window.document for window in choosing.windows}
+    ]
+    assert len(texts) == len(choosing.windows) == len(judging.windows) == 12
+    assert not {w.document for w in choosing.windows} & {w.document for w in judging.windows}
+    table = hs.ablate(
+        model, texts, texts=None, window=32, out=tmp_path / "study", progress=False
+    ).table
+    lowest = table.sort_values("kl").head(4)
+    assert pruned.heads == tuple(
+        sorted(zip(lowest["stack"], lowest["layer"], lowest["head"], strict=True))
+    )
+    assert {point.by for point in pruned.curve} == {"ablation", "gradient", "random"}
 
 
 def test_as_many_heads_go_as_the_loss_allows(tmp_path, corpus):

@@ -57,7 +57,8 @@ class HeadsOptions(OptionGroup, panel="Heads"):
     by: Annotated[
         str,
         typer.Option(
-            help="What heads are chosen by: written_deviation, write_strength, gradient or random."
+            help="What heads are chosen by: written_deviation, write_strength, gradient, ablation "
+            "(every head switched off in turn) or random."
         ),
     ] = "written_deviation"
     replace: Annotated[

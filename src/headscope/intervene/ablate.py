@@ -38,6 +38,7 @@ from headscope.settings import (
     take_options,
 )
 from headscope.system.progress import Progress, ProgressBars
+from headscope.text.in_memory import CorpusLike, corpus_sources
 from headscope.text.readers.columns import ColumnOptions, Columns
 
 
@@ -135,7 +136,7 @@ class Ablation:
 
 def ablate(
     model: str | Path | LoadedModel = "demo",
-    corpus: str | Path | Sequence[str | Path] = "demo",
+    corpus: CorpusLike = "demo",
     *,
     texts: int | None = ABLATION_WINDOWS,
     first: bool = False,
@@ -153,7 +154,8 @@ def ablate(
     Args:
         model: `demo`, a hub id or a local folder, which are loaded with their head; or a model from
             `hs.load_model` (with `head=True` if its loss is to be measured).
-        corpus: One or more of `demo`, a file, a folder, `-` for standard input, `hf:NAME`.
+        corpus: One or more of `demo`, a file, a folder, `-` for standard input, `hf:NAME`; a list
+            of texts; or a table with a `text_column`, as for `hs.analyze`.
         texts: Number of windows, drawn at random over the corpus; None for all.
         first: Whether to take the first windows instead.
         out: The folder of the study (default: one in `runs/`).
@@ -171,9 +173,8 @@ def ablate(
         raise SettingsError(f"texts: {texts} is too few; ask for at least 1")
     given = take_options(options, SettingOptions)
     settings = Settings.of(**{"shard_windows": ABLATION_SHARD, "minimal": True, **given})
-    sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     columns = Columns.of(**take_options(options, ColumnOptions))
-    request = CorpusRequest(tuple(str(source) for source in sources), texts, columns, first)
+    request = CorpusRequest(corpus_sources(corpus), texts, columns, first)
     with ExitStack() as stack:
         reported = ProgressBars() if progress is True else progress or Progress()
         stack.enter_context(reported)

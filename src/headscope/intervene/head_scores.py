@@ -5,6 +5,8 @@
 - **write_strength**: how long what it writes is, relative to the residual stream.
 - **gradient**: how much the loss would change per share of the head that is taken away, to first
   order: the mean over windows of |sum over tokens of z . dL/dz| (Michel et al. 2019).
+- **ablation**: how far the model's answers move without the head, exactly, every head switched off
+  in turn (`headscope.intervene.ablation_study.ablation_scores`). A pass from its layer on per head.
 - **random**: by chance, to compare with.
 """
 
@@ -22,7 +24,7 @@ from headscope.models.site import AttentionSite
 from headscope.settings import Settings
 from headscope.text.windows import Window
 
-Criterion = Literal["written_deviation", "write_strength", "gradient", "random"]
+Criterion = Literal["written_deviation", "write_strength", "gradient", "ablation", "random"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 Head = tuple[str, int, int]
 """Stack, layer and head, from 1."""

@@ -7,16 +7,15 @@ chance.
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TypeVar, Unpack
 
 import numpy as np
-from jaxtyping import Int64
 
-from headscope.errors import CorpusError, SettingsError
-from headscope.findings.resampling.window_cells import documents_of
+from headscope.errors import SettingsError
+from headscope.intervene.ablation_study import ablated_sites, ablation_scores
+from headscope.intervene.document_halves import DocumentHalf, document_halves
 from headscope.intervene.head_scores import (
     CRITERIA,
     Criterion,
@@ -41,23 +40,18 @@ from headscope.intervene.pruned_folder import (
     write_pruned,
 )
 from headscope.intervene.pruning import Pruning
-from headscope.measuring.describe import describe_run
-from headscope.measuring.run_windows import cut_run_windows, stage
+from headscope.measuring.run_windows import stage
 from headscope.measuring.windows import CorpusRequest
 from headscope.measuring.writes import MeasuredWrites, measure_writes
 from headscope.models.load import LoadOptions, load_model
 from headscope.models.loaded import LoadedModel
-from headscope.runs.folder import RunFolder
 from headscope.settings import Settings, refuse_unknown_options, take_options
 from headscope.system.progress import Progress, ProgressBars
 from headscope.text.in_memory import CorpusLike, corpus_sources
 from headscope.text.readers.columns import ColumnOptions, Columns
-from headscope.text.windows import Window
 
 PRUNE_WINDOWS = 200
 """Number of windows that `prune` reads, half of them to choose and half to judge."""
-FEWEST_DOCUMENTS = 4
-"""Two to choose by, two to judge by. Intervals need more."""
 _STEPS = 8
 """Of the search for a number of heads: it is found to within a 256th of all heads."""
 
@@ -94,7 +88,8 @@ def prune(
         share: Share of all heads, between 0 and 1.
         loss: The most that may be lost on the documents that choose, as a share of the loss of the
             intact model (0.01 or "1%"); for models without a loss, 1 - cosine of pooled states.
-        by: What heads are chosen by: `written_deviation`, `write_strength`, `gradient`, `random`.
+        by: What heads are chosen by: `written_deviation`, `write_strength`, `gradient`, `ablation`
+            (every head is switched off in turn, which takes longest), `random`.
         replace: What takes the place of what a head writes: `mean` (a bias), `zero`, or
             `least-squares` (the other heads of the layer, as far as they know it). Default: `mean`
             where the family can hold a bias there, otherwise `zero`.
@@ -126,8 +121,8 @@ def prune(
                 if isinstance(model, LoadedModel)
                 else load_model(model, head=True, **take_options(options, LoadOptions))
             )
-        choosing, judging = _halves(loaded, request, settings, shown)
-        study = _Study(loaded, choosing, judging, criterion, replacement, settings.seed, shown)
+        choosing, judging = document_halves(loaded, request, settings, shown)
+        study = _Study(loaded, choosing, judging, criterion, replacement, settings, shown)
         if limit is not None:
             number = study.number_for(limit)
         else:
@@ -137,28 +132,23 @@ def prune(
         return study.prune(number, None if out is None else Path(out))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Half:
-    windows: list[Window]
-    documents: Int64[np.ndarray, " window"]
-
-
 class _Study:
     """The steps of one pruning: scores once, then curves and searches with them."""
 
     def __init__(
         self,
         model: LoadedModel,
-        choosing: _Half,
-        judging: _Half,
+        choosing: DocumentHalf,
+        judging: DocumentHalf,
         by: Criterion,
         replacement: Replacement | None,
-        seed: int,
+        settings: Settings,
         progress: Progress,
     ) -> None:
-        self._model, self._by, self._seed, self._progress = model, by, seed, progress
+        self._model, self._by, self._progress = model, by, progress
+        self._settings, self._seed = settings, settings.seed
         self._choosing, self._judging = choosing, judging
-        self._outcome = Outcome(model, seed)
+        self._outcome = Outcome(model, self._seed)
         progress.stage("what heads write", total=len(choosing.windows))
         self._measured: MeasuredWrites = measure_writes(
             model,
@@ -182,6 +172,12 @@ class _Study:
                 case "gradient":
                     self._progress.stage("gradients", total=len(windows))
                     scores = gradient_scores(self._outcome, windows, self._progress.advance)
+                case "ablation":
+                    layers = len(ablated_sites(self._outcome, self._settings))
+                    self._progress.stage("switching heads off", total=len(windows) * layers)
+                    scores = ablation_scores(
+                        self._outcome, windows, self._settings, self._progress.advance
+                    )
                 case _:
                     scores = written_scores(self._measured, by)
             self._orders[by] = sorted(scores, key=lambda head: (scores[head], head))
@@ -252,33 +248,6 @@ class _Study:
             reason = write_pruned(self._model, edits, out, pruning.as_dict())
         where = str(out / SMALLER_FOLDER) if reason is None else f"none: {reason}"
         return replace(pruning, smaller=where)
-
-
-def _halves(
-    model: LoadedModel, request: CorpusRequest, settings: Settings, progress: Progress
-) -> tuple[_Half, _Half]:
-    """Windows of one half of the documents, and of the other; copies of a text stay together."""
-    with TemporaryDirectory(prefix="headscope-") as scratch:
-        folder = Path(scratch)
-        corpus = cut_run_windows(model, request, settings, folder, progress)
-        run = RunFolder(folder, describe_run(model, corpus, settings, model.sites))
-        windows = [
-            window for number in range(run.manifest.shards) for window in run.read_windows(number)
-        ]
-        documents = documents_of(run, np.arange(len(windows)))
-    numbers = np.unique(documents)
-    if len(numbers) < FEWEST_DOCUMENTS:
-        raise CorpusError(
-            f"{request} has {len(numbers)} documents; pruning chooses on one half of them and "
-            f"judges on the other: give at least {FEWEST_DOCUMENTS}"
-        )
-    shuffled = np.random.default_rng(settings.seed).permutation(numbers)
-    first = np.isin(documents, shuffled[::2])
-    choosing, judging = (
-        _Half([windows[place] for place in np.flatnonzero(half)], documents[half])
-        for half in (first, ~first)
-    )
-    return choosing, judging
 
 
 def _refuse_unfit(heads: int | None, share: float | None, loss: float | str | None) -> None:
