@@ -13,9 +13,8 @@ import os
 import re
 import secrets
 import stat
-from io import BufferedReader
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from headscope.errors import RunError, StorageError, in_one_line, option
 from headscope.system.unix import flush_folder
@@ -137,7 +136,7 @@ def sha256_of(path: Path, *, within: Path | None = None) -> str:
         within: The run folder that it belongs to.
     """
     with open_untrusted(path, within=within) as file:
-        return hashlib.file_digest(cast(BufferedReader, file), "sha256").hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_unchanged(path: Path, expected: str, *, within: Path | None = None) -> bool:

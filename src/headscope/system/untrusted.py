@@ -7,8 +7,8 @@ libraries that open a path by themselves.
 
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from headscope.errors import HeadscopeError
 from headscope.system.unix import NO_FOLLOW, NO_WAITING
@@ -20,7 +20,7 @@ class UntrustedFileError(HeadscopeError):
 
 def open_untrusted(
     path: Path, *, within: Path | None = None, max_bytes: int | None = None
-) -> BinaryIO:
+) -> BufferedReader:
     """An open regular file, for reading bytes.
 
     The checks are made on the open file: what is checked is what is read.

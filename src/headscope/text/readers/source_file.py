@@ -84,7 +84,7 @@ class SourceFile:
             yield cast("io.BufferedReader", sys.stdin.buffer)
             return
         with open_untrusted(self.path, within=self.within) as stream:
-            yield cast("io.BufferedReader", stream)
+            yield stream
 
     @contextmanager
     def open(self) -> Iterator[io.BufferedReader]:
