@@ -1,20 +1,25 @@
 """The tables people read: every measure per head and per layer, from the totals of a run."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 
 from headscope.measures import MEASURES
 from headscope.measures.columns import TOTAL
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 Totals = Mapping[str, NDArray[np.float64]]
 
 
-def add_measures(results: xr.Dataset) -> xr.Dataset:
+def add_measures(results: "xr.Dataset") -> "xr.Dataset":
     """The dataset with every measure per layer and head beside the totals it comes from."""
+    import xarray as xr  # here, because looking at one text does not need it
+
     totals = column_totals(results)
     return results.assign(
         {
@@ -34,7 +39,7 @@ def add_measures(results: xr.Dataset) -> xr.Dataset:
     )
 
 
-def head_table(results: xr.Dataset) -> pd.DataFrame:
+def head_table(results: "xr.Dataset") -> pd.DataFrame:
     """A row per layer and head, a column per measure."""
     totals = column_totals(results)
     layers, heads = np.meshgrid(results["layer"], results["head"], indexing="ij")
@@ -45,7 +50,7 @@ def head_table(results: xr.Dataset) -> pd.DataFrame:
     return table[table["texts"] > 0].reset_index(drop=True).astype({"texts": int, "pairs": int})
 
 
-def layer_table(results: xr.Dataset) -> pd.DataFrame:
+def layer_table(results: "xr.Dataset") -> pd.DataFrame:
     """A row per layer: the measures pooled over its heads, and what they add up to."""
     totals = column_totals(results)
     heads = (totals["texts"] > 0).sum(axis=1)
@@ -55,7 +60,7 @@ def layer_table(results: xr.Dataset) -> pd.DataFrame:
     return pd.DataFrame(columns | layer_columns(totals)).astype({"texts": int})
 
 
-def column_totals(results: xr.Dataset) -> dict[str, NDArray[np.float64]]:
+def column_totals(results: "xr.Dataset") -> dict[str, NDArray[np.float64]]:
     """The sums over all windows, by column: arrays of shape (layer, head)."""
     return {
         str(name).removeprefix(TOTAL): results[name].transpose("layer", "head").to_numpy()

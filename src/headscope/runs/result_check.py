@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from headscope.measures import MEASURES
 from headscope.measures.columns import ARRAYS, TEXTS, TOTAL
 from headscope.measures.tables import column_totals, measure_columns
 from headscope.runs.manifest import RECEIPTS_SINCE, Manifest
@@ -71,9 +72,13 @@ def refuse_wrong_numbers(results: xr.Dataset, manifest: Manifest, stack: str) ->
             raise ValueError(f"array {str(name)!r} is infinite somewhere")
     if manifest.schema < RECEIPTS_SINCE:
         return  # measures may have been defined otherwise
-    for name, expected in measure_columns(totals).items():
+    measures = measure_columns(totals)
+    for name, expected in measures.items():
         if name in results and not _equal(results[name].to_numpy(), expected):
             raise ValueError(f"{name!r} is not what its totals give")
+    for measure in MEASURES:
+        if measure.name in results and measure.name not in measures:
+            raise ValueError(f"it has {measure.name!r}, but not the totals that give it")
 
 
 _MAY_BE_ABSENT = {"similarity_by_distance", "within_by_distance", "repetition_permuted"}

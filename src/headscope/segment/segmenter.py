@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Unpack, overload
-
-import pandas as pd
+from typing import TYPE_CHECKING, Unpack, overload
 
 from headscope.errors import SettingsError
 from headscope.models.load import ModelLike, as_loaded
@@ -14,7 +12,6 @@ from headscope.segment.cutter import Cutter, Span
 from headscope.segment.options import CutOptions, SegmentOptions, SegmentSettings
 from headscope.segment.reading.window_batches import text_tokenizer
 from headscope.segment.sentences.boundary_scores import BoundaryScores
-from headscope.segment.sentences.explain import explain_boundaries
 from headscope.segment.sentences.mode import MODES, Mode
 from headscope.segment.sentences.weights import SegmenterWeights, find_weights
 from headscope.segment.stream import peek, stream_chunks, stream_segments
@@ -22,6 +19,9 @@ from headscope.segment.training.fit_boundary_net import TrainingSettings
 from headscope.segment.training.fit_weights import fit_weights
 from headscope.text.document import Document
 from headscope.text.in_memory import checked_texts
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Segmenter:
@@ -280,7 +280,7 @@ class Segmenter:
         chosen = self.settings.n_segments if n_segments is None else n_segments
         return self._cutter("topics", {"n_segments": chosen}).topics(sentences)
 
-    def explain(self, text: str) -> pd.DataFrame:
+    def explain(self, text: str) -> "pd.DataFrame":
         """How much each head and signal contributes to the sentence boundaries of a text.
 
         A row per boundary, layer, head and signal, with what it adds to the log odds of that
@@ -291,6 +291,9 @@ class Segmenter:
         Args:
             text: The text.
         """
+        # Here, because it imports pandas, which cutting texts does not need.
+        from headscope.segment.sentences.explain import explain_boundaries
+
         cutter = self._cutter("explain", {})
         scores = cutter.scores([text])[0]
         # What rules found in an unknown language is not explained by heads.
