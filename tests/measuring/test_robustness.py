@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import headscope as hs
-from headscope.runs.choice_files import FILES, FOLDER, RECEIPT, read_choices
+from headscope.runs.choice_files import FILES, FOLDER, read_choices
+from headscope.runs.sample_receipt import RECEIPT
 
 ASKED = {
     "texts": 6,

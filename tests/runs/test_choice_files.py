@@ -12,13 +12,13 @@ from headscope.errors import RunError
 from headscope.runs.choice_files import (
     FILES,
     FOLDER,
-    RECEIPT,
     ChoiceTables,
     choices_are_whole,
     read_choices,
     write_choices,
 )
 from headscope.runs.manifest import Manifest
+from headscope.runs.sample_receipt import RECEIPT
 from headscope.settings import SIMILARITY_VARIANTS, SWEEP_ATTENTION
 
 HEADS = {"encoder": (2, 3), "decoder": (2,)}

@@ -12,10 +12,10 @@ import safetensors.numpy
 from headscope.errors import RunError
 from headscope.measures.signal import SUMS, distance_bins
 from headscope.runs.manifest import SCHEMA, Manifest
+from headscope.runs.sample_receipt import RECEIPT
 from headscope.runs.signal_files import (
     FILE,
     FOLDER,
-    RECEIPT,
     REDUNDANCY,
     SignalSums,
     read_signal,

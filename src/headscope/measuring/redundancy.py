@@ -14,6 +14,7 @@ from torch import Tensor
 
 from headscope.kernels.redundancy import head_cka, reconstruction
 from headscope.models.site import AttentionSite
+from headscope.system.threads import on_threads
 
 COMPARED_TOKENS = 512
 """Number of tokens on which heads are compared with each other (CKA)."""
@@ -143,6 +144,10 @@ class RedundancyCollector:
         Args:
             sites: The layers of a stack.
         """
+        with on_threads(1):  # the last bits of an inverse depend on their number
+            return {"cka": self._cka(sites), "reconstruction": self._reconstruction(sites)}
+
+    def _reconstruction(self, sites: Sequence[AttentionSite]) -> NDArray[np.float64]:
         rebuilt = []
         for site in sites:
             even, odd = self._outer.get((site, 0)), self._outer.get((site, 1))
@@ -153,7 +158,7 @@ class RedundancyCollector:
             there = reconstruction(even.covariance, odd.covariance, root)
             back = reconstruction(odd.covariance, even.covariance, root)
             rebuilt.append((0.5 * (there + back)).cpu().numpy())
-        return {"cka": self._cka(sites), "reconstruction": np.concatenate(rebuilt)}
+        return np.concatenate(rebuilt)
 
     def _cka(self, sites: Sequence[AttentionSite]) -> NDArray[np.float64]:
         heads = sum(site.heads for site in sites)

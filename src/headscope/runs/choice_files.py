@@ -1,11 +1,9 @@
 """robustness/: the sample of a run under every analysis choice, as three Parquet tables.
 
-    robustness/heads.parquet       a row per window, stack, layer, head, similarity and pair rule
-    robustness/layers.parquet      the same with the heads of a layer added up
-    robustness/attention.parquet   a row per window, stack, layer and attention threshold
-    robustness/receipt.json        the SHA-256 of each, the run, and the windows of the sample
-
-The receipt is written last: without it the tables count for nothing and are measured again.
+robustness/heads.parquet       a row per window, stack, layer, head, similarity and pair rule
+robustness/layers.parquet      the same with the heads of a layer added up
+robustness/attention.parquet   a row per window, stack, layer and attention threshold
+robustness/receipt.json        the SHA-256 of each, the run, and the windows of the sample
 """
 
 import io
@@ -22,15 +20,15 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from headscope.errors import RunError, in_one_line
-from headscope.runs.files import is_there, is_unchanged, read_bytes, read_json, write_whole
+from headscope.runs.files import is_there, read_bytes, read_json, write_whole
 from headscope.runs.manifest import Manifest
+from headscope.runs.sample_receipt import RECEIPT, receipt_holds
 from headscope.settings import SIMILARITY_VARIANTS, SWEEP_ATTENTION
 from headscope.system.untrusted import UntrustedFileError
 
 FOLDER = "robustness"
 HEADS, LAYERS, ATTENTION = "heads.parquet", "layers.parquet", "attention.parquet"
 FILES = (HEADS, LAYERS, ATTENTION)
-RECEIPT = "receipt.json"
 
 Cells = dict[str, NDArray[np.float32]]
 """Columns of one stack, of shape (window, head of any layer, ...) or (window, layer, ...)."""
@@ -97,20 +95,7 @@ def choices_are_whole(
         windows: The numbers of the windows that they should have.
         within: The outermost run folder: `folder`, or the one that it lies in.
     """
-    try:
-        receipt = read_json(folder / FOLDER / RECEIPT, within=within)
-    except RunError:
-        return False
-    same_run = receipt.get("run") == manifest.digest
-    same_windows = receipt.get("windows") == [int(window) for window in windows]
-    return (
-        same_run
-        and same_windows
-        and all(
-            is_unchanged(folder / FOLDER / name, str(receipt.get(name)), within=within)
-            for name in FILES
-        )
-    )
+    return receipt_holds(folder / FOLDER, FILES, manifest, windows, within=within)
 
 
 def read_choices(folder: Path, manifest: Manifest, *, within: Path) -> ChoiceTables | None:

@@ -1,9 +1,7 @@
 """signal/: signal and noise over the sample of a run, as sums over groups of documents.
 
-    signal/sums.safetensors   the sums of `headscope.measures.signal`, by `STACK/NAME`
-    signal/receipt.json       its SHA-256, the run, and the windows of the sample
-
-The receipt is written last: without it the sums count for nothing and are measured again.
+signal/sums.safetensors   the sums of `headscope.measures.signal`, by `STACK/NAME`
+signal/receipt.json       its SHA-256, the run, and the windows of the sample
 """
 
 import json
@@ -27,12 +25,13 @@ from headscope.measures.signal import (
     SUMS,
     distance_bins,
 )
-from headscope.runs.files import is_there, is_unchanged, read_bytes, read_json, write_whole
+from headscope.runs.files import is_there, read_bytes, read_json, write_whole
 from headscope.runs.manifest import Manifest
+from headscope.runs.sample_receipt import RECEIPT, receipt_holds
 from headscope.system.untrusted import UntrustedFileError
 
 FOLDER = "signal"
-FILE, RECEIPT = "sums.safetensors", "receipt.json"
+FILE = "sums.safetensors"
 REDUNDANCY = {"cka": ("head", "head"), "reconstruction": ("head",)}
 """What a run has besides sums; runs of untrained models do not."""
 
@@ -85,15 +84,7 @@ def signal_is_whole(
         windows: The numbers of the windows that they should have.
         within: The outermost run folder: `folder`, or the one that it lies in.
     """
-    try:
-        receipt = read_json(folder / FOLDER / RECEIPT, within=within)
-    except RunError:
-        return False
-    return (
-        receipt.get("run") == manifest.digest
-        and receipt.get("windows") == [int(window) for window in windows]
-        and is_unchanged(folder / FOLDER / FILE, str(receipt.get(FILE)), within=within)
-    )
+    return receipt_holds(folder / FOLDER, [FILE], manifest, windows, within=within)
 
 
 def read_signal(folder: Path, manifest: Manifest, *, within: Path) -> SignalSums | None:
