@@ -35,7 +35,7 @@ def main(run: str) -> None:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(f"{report.as_uri()}#head=encoder.2.2")
         page.wait_for_selector(".head-profile .text-arcs")
-        picture(page, "section:has(.role-map)", "role-map.png", height=640)
+        picture(page, "section:has(.role-map)", "role-map.png", height=562)
         page.goto(f"{look.as_uri()}#head=2.2&pairs=top:0.02&mask=0.9")
         page.wait_for_selector("[data-turn]")
         picture(page, "#hs-viewer", "look.png")
