@@ -52,6 +52,38 @@ def copying_model() -> LoadedModel:
     return load_model(model)
 
 
+def copying_and_reading_model() -> LoadedModel:
+    """Two layers: that of `copying_model`, and heads that attend to their own token and read it.
+
+    What head 1 found, it writes into a third part of the embedding, whence the second layer reads.
+    """
+    first = copying_model().model
+    d, parts = 3 * CODE, {"token": 0, "position": CODE, "found": 2 * CODE}
+    config = GPT2Config(vocab_size=VOCABULARY, n_positions=512, n_embd=d, n_layer=2, n_head=3)
+    model = GPT2Model(config)
+    same = torch.eye(CODE)
+
+    def link(weights: torch.Tensor, source: str, column: int, strength: float) -> None:
+        weights[parts[source] : parts[source] + CODE, column : column + CODE] = strength * same
+
+    with torch.no_grad():
+        for block in model.h:
+            for module in (block.attn.c_attn, block.attn.c_proj, block.mlp.c_proj):
+                module.weight.zero_()
+                module.bias.zero_()
+        model.wte.weight.zero_()[:, :CODE] = first.wte.weight[:, :CODE]
+        model.wpe.weight.zero_()[:, CODE : 2 * CODE] = first.wpe.weight[:, CODE:]
+        looks, reads = model.h[0].attn, model.h[1].attn.c_attn.weight
+        link(looks.c_attn.weight, "token", 0, 2.0)  # queries of head 1: which token
+        link(looks.c_attn.weight, "token", d, 2.0)  # its keys: which token
+        link(looks.c_attn.weight, "position", 2 * d, 1.0)  # its values: where
+        looks.c_proj.weight[:CODE, 2 * CODE :] = 2 * same
+        link(reads, "position", 0, 2.0)  # layer 2, head 1: which place
+        link(reads, "position", d, 2.0)  # its keys: which place
+        link(reads, "found", 2 * d, 1.0)  # its values: what was found there
+    return load_model(model)
+
+
 def random_model(seed: int = 0) -> LoadedModel:
     """An untrained model of three layers."""
     with torch.random.fork_rng(devices=[]):

@@ -1,10 +1,14 @@
 """Reach where it is known: phrases planted at a distance, models built to look back or not to."""
 
+import zlib
+
 import numpy as np
 import pytest
 import torch
 
+from headscope.reach.texts import intact_texts, plant_echoes
 from tests.reach.built_models import (
+    copying_and_reading_model,
     copying_model,
     random_model,
     random_windows,
@@ -57,6 +61,42 @@ def test_heads_that_look_back_are_named_and_others_are_not():
     assert answers.distance.tolist() == [16, 64]
     # Half of what is written after an earlier occurrence is its place: all of that changes.
     assert answers.answer_low.min() > 0.5
+
+
+def test_heads_that_attend_to_the_earlier_phrase_are_told_from_heads_that_read_what_those_found():
+    windows = random_windows(24, 256, seed=6)
+    result = reach_of(copying_and_reading_model(), windows, skip=SKIP[::2])
+    roles = result.roles.set_index(["layer", "head"])
+    assert roles["role"].to_dict() == {(1, 1): "retrieval", (2, 1): "follows"}
+    assert roles["strength"][1, 1] > 0.3
+    assert roles["strength"][2, 1] < 0.1
+    assert roles["evidence"][1, 1].startswith("a phrase 64 tokens back decides 0.")
+    # What heads are called is in their table, too.
+    named = result.heads.set_index(["layer", "head"])["role"]
+    assert named[1, 1] == "retrieval"
+    assert named.isna().sum() == 4
+
+
+def test_attention_to_the_earlier_phrase_is_that_of_whole_maps():
+    model, windows = random_model(), random_windows(2, 256, seed=7)
+    result = reach_of(model, windows, skip=SKIP[::2])
+    texts = intact_texts(windows)
+    expected = {"first": np.zeros((12, 2)), "control": np.zeros((12, 2))}
+    for own, other in (texts, texts[::-1]):
+        seed = zlib.crc32(own.token_ids.tobytes())
+        echo = plant_echoes(own, other, (16, 64), np.random.default_rng([0, seed]))
+        for name, text in (("first", echo.text), ("control", echo.control)):
+            maps = []
+            ids = torch.tensor(text.token_ids)[None]
+            model.forward(ids, torch.ones_like(ids), lambda one, to=maps: to.append(one.attention))
+            attention = torch.cat(maps, dim=1)[0].double().numpy()
+            for number, (distance, again) in enumerate(zip((16, 64), echo.again, strict=True)):
+                for key in {a - distance + more for a in again.tolist() for more in (0, 1)}:
+                    for query in echo.again.flatten():
+                        expected[name][:, number] += attention[:, query, key]
+    for name, values in expected.items():
+        found = result.evidence.arrays[f"repeats_attention/{name}"].sum(0)
+        np.testing.assert_allclose(found, values, rtol=1e-4)
 
 
 def test_a_model_that_sees_eight_tokens_uses_no_context_beyond_them():

@@ -176,6 +176,7 @@ class LoadedModel(GatedModel, TextInputs):
         on_layer: OnMass,
         *,
         sites: Collection[AttentionSite] | None = None,
+        queries: Bool[Tensor, "batch token"] | None = None,
     ) -> None:
         """The same as `forward` with column mass instead of maps: cheaper, also for long windows.
 
@@ -186,12 +187,13 @@ class LoadedModel(GatedModel, TextInputs):
             attention_mask: 1 for tokens, 0 for padding.
             on_layer: Called with head outputs and column mass.
             sites: The sites requested; all for None.
+            queries: The tokens whose attention is added up as mass; None for all real ones.
         """
         follow = self._follow(
             sites, lambda site, call: on_layer(MassCapture(site, call.head_output, call.mass))
         )
         if follow is not None:
-            real = attention_mask.to(self.device).bool()
+            real = (attention_mask if queries is None else queries).to(self.device).bool()
             with quick_linear_maps():
                 self._capture(
                     self._tap.listen_to_mass(follow, real),

@@ -38,6 +38,8 @@ class _Kept:
     """What is kept of a text that was read, for the tokens that are scored."""
 
     vectors: dict[AttentionSite, Float[Tensor, "head score d_head"]] = field(default_factory=dict)
+    mass: dict[AttentionSite, Float[Tensor, "head token"]] = field(default_factory=dict)
+    """Attention that each token receives from the scored ones, if asked for."""
     losses: NDArray[np.float64] | None = None
     """Of the token after each scored one, in nats; None without a loss."""
 
@@ -93,7 +95,9 @@ def cell_shapes(
         if is_causal(sites) and has_loss(model):
             found |= {"loss/increase": (bins,), "loss/tokens": (bins,)}
     if plan.reads("repeats"):
-        changes |= dict.fromkeys(("repeats_again", "repeats_before"), len(plan.repeat_distances))
+        distances = len(plan.repeat_distances)
+        changes |= dict.fromkeys(("repeats_again", "repeats_before"), distances)
+        found |= {f"repeats_attention/{name}": (rows, distances) for name in ("first", "control")}
     for name, number in changes.items():
         found |= {f"{name}/change": (rows, number), f"{name}/size": (rows, number)}
         found[f"{name}/tokens"] = (number,)
@@ -183,9 +187,17 @@ class _Reading:
         echo = plant_echoes(own, other, distances, rng)
         bins = np.repeat([distances.index(one) for one in echo.distances], echo.again.shape[1])
         places = np.concatenate([echo.again.flatten(), echo.before.flatten()])
-        with_first = self._read(echo.text, None, keep=places)
-        without = self._read(echo.control, None, keep=places)
         half = len(bins)
+        with_first = self._read(echo.text, None, keep=places, mass_from=places[:half])
+        without = self._read(echo.control, None, keep=places, mass_from=places[:half])
+        for name, kept in (("first", with_first), ("control", without)):
+            received = np.zeros((sum(site.heads for site in self.sites), len(distances)))
+            mass = torch.cat([kept.mass[site].double() for site in self.sites]).numpy()
+            for distance, again in zip(echo.distances, echo.again, strict=True):
+                # The same token, or the one after it, which is what heads copy that foretell.
+                earlier = np.union1d(again - distance, again - distance + 1)
+                received[:, distances.index(distance)] = mass[:, earlier].sum(1)
+            self._add(f"repeats_attention/{name}", received)
         for name, some in (("again", slice(0, half)), ("before", slice(half, None))):
             index = np.arange(len(places))[some]
             self._add_change(
@@ -223,6 +235,7 @@ class _Reading:
         keep: NDArray[np.int64] | None = None,
         *,
         loss: bool = False,
+        mass_from: NDArray[np.int64] | None = None,
     ) -> _Kept:
         """What heads write for some tokens; similarity is summed under the name, if any."""
         crossing = None
@@ -242,6 +255,8 @@ class _Reading:
                 sums.append(crossing.sums(vectors).cpu().numpy())
             if places is not None:
                 kept.vectors[capture.site] = vectors[:, places.to(vectors.device)].cpu()
+            if mass_from is not None:
+                kept.mass[capture.site] = capture.mass[0].cpu()
 
         ids = torch.from_numpy(text.token_ids)[None]
         mask = torch.ones_like(ids)
@@ -249,7 +264,11 @@ class _Reading:
             states = self.model.forward_states(ids, mask, on_layer, sites=self.sites)[0]
             kept.losses = next_token_losses(self.model, states, ids[0], places)
         else:
-            self.model.forward_mass(ids, mask, on_layer, sites=self.sites)
+            queries = None
+            if mass_from is not None:
+                queries = torch.zeros_like(ids, dtype=torch.bool)
+                queries[0, torch.from_numpy(mass_from)] = True
+            self.model.forward_mass(ids, mask, on_layer, sites=self.sites, queries=queries)
         if crossing is not None:
             self._add(f"{name}/sums", np.concatenate(sums, axis=2))
             self._add(f"{name}/counts", crossing.counts)

@@ -13,7 +13,11 @@ from jaxtyping import Float64
 from headscope.findings.reach.decay import fit_decay
 from headscope.findings.reach.evidence import GROUPS, VARIANTS, ReachEvidence
 from headscope.findings.reach.extent import LEAST_PAIRS, extents, largest_distances
-from headscope.findings.reach.retrieval import retrieval_heads, retrieval_table
+from headscope.findings.reach.retrieval import (
+    long_text_roles,
+    retrieval_heads,
+    retrieval_table,
+)
 from headscope.findings.reach.use import agreement_table, far_use, loss_table, use_table
 from headscope.findings.resampling.bootstrap import Interval
 from headscope.findings.resampling.false_discovery import false_discovery
@@ -61,8 +65,10 @@ class ReachResult:
         if use is not None:
             table["far_use"] = use
         if self.evidence.changes("repeats_again") is not None:
-            back = retrieval_heads(self.evidence)
+            back = retrieval_heads(self.retrieval)
             table["looks_back"] = [back.get(name, np.nan) for name in self.evidence.heads]
+            roles = self.roles.set_index(["stack", "layer", "head"])["role"].to_dict()
+            table["role"] = [roles.get(name) for name in self.evidence.heads]
         return table
 
     @cached_property
@@ -100,6 +106,15 @@ class ReachResult:
         """A row per head and distance: how it answers to a phrase that came before."""
         return retrieval_table(self.evidence)
 
+    @cached_property
+    def roles(self) -> pd.DataFrame:
+        """A row per head that has a role in long texts, with its evidence in words.
+
+        `retrieval` heads attend to an earlier occurrence from far away, and what they write depends
+        on it; heads that `follow` write what depends on it, but attend elsewhere.
+        """
+        return long_text_roles(self.retrieval)
+
     def to_json(self) -> dict[str, Any]:
         """All tables that are not about single heads' curves, as plain values."""
         tables = {
@@ -110,6 +125,7 @@ class ReachResult:
             "loss": self.loss,
             "agreement": self.agreement,
             "retrieval": self.retrieval,
+            "roles": self.roles,
         }
         return dict(self.about) | {
             name: [] if table is None else _records(table) for name, table in tables.items()
