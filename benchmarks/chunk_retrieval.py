@@ -171,27 +171,33 @@ def recursive(segmenter: hs.Segmenter, text: str, size: int) -> list[Span]:
     return in_text(text, splitter.split_text(text))
 
 
-def embedded(segmenter: hs.Segmenter, texts: Sequence[str]) -> np.ndarray:
-    encode = segmenter.model.tokenizer.encode
-    vectors = sentence_vectors(segmenter.model, [encode(text) for text in texts])
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+class Embedder:
+    """Texts as unit vectors; each text is read once, however often it is asked for."""
+
+    def __init__(self, segmenter: hs.Segmenter) -> None:
+        self.model = segmenter.model
+        self.kept: dict[str, np.ndarray] = {}
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        new = [text for text in dict.fromkeys(texts) if text not in self.kept]
+        if new:
+            assert self.model.tokenizer is not None
+            vectors = sentence_vectors(self.model, [self.model.tokenizer.encode(t) for t in new])
+            vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+            self.kept.update(zip(new, vectors, strict=True))
+        return np.stack([self.kept[text] for text in texts])
 
 
-def chonkie_semantic(segmenter: hs.Segmenter) -> Chunker:
+def chonkie_semantic(segmenter: hs.Segmenter, embed: Embedder) -> Chunker:
     from chonkie import SemanticChunker
     from chonkie.embeddings import BaseEmbeddings
-
-    kept: dict[str, np.ndarray] = {}
 
     class DemoEmbeddings(BaseEmbeddings):
         def embed(self, text: str) -> np.ndarray:
             return self.embed_batch([text])[0]
 
         def embed_batch(self, texts: list[str]) -> list[np.ndarray]:
-            new = [text for text in dict.fromkeys(texts) if text not in kept]
-            if new:
-                kept.update(zip(new, embedded(segmenter, new).astype(np.float32), strict=True))
-            return [kept[text] for text in texts]
+            return list(embed(texts).astype(np.float32))
 
         @property
         def dimension(self) -> int:
@@ -207,13 +213,14 @@ def chonkie_semantic(segmenter: hs.Segmenter) -> Chunker:
     return chunk
 
 
-def langchain_semantic(segmenter: hs.Segmenter) -> Chunker:
-    """Cuts after a share of the sentences: here the size is that share, times 1,000."""
+def langchain_semantic(embed: Embedder) -> Chunker:
+    """Cuts after a share of the sentences: the size is that share, in quarters of a percent."""
     from langchain_experimental.text_splitter import SemanticChunker
 
     class DemoEmbeddings:
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return embedded(segmenter, texts).tolist()
+            found: list[list[float]] = embed(texts).tolist()
+            return found
 
     def chunk(text: str, size: int) -> list[Span]:
         percentile = min(99.9, size / 4)
@@ -223,7 +230,7 @@ def langchain_semantic(segmenter: hs.Segmenter) -> Chunker:
     return chunk
 
 
-def chunkers(segmenter: hs.Segmenter) -> Iterator[tuple[str, Chunker]]:
+def chunkers(segmenter: hs.Segmenter, embed: Embedder) -> Iterator[tuple[str, Chunker]]:
     yield "headscope, topics first", Headscope(segmenter, "topic")
     yield "headscope, sentences", Headscope(segmenter, "sentence")
     yield "fixed size", partial(fixed, segmenter)
@@ -231,9 +238,9 @@ def chunkers(segmenter: hs.Segmenter) -> Iterator[tuple[str, Chunker]]:
     if find_spec("langchain_text_splitters"):
         yield "recursive (LangChain)", partial(recursive, segmenter)
     if find_spec("chonkie"):
-        yield "semantic (Chonkie)", chonkie_semantic(segmenter)
+        yield "semantic (Chonkie)", chonkie_semantic(segmenter, embed)
     if find_spec("langchain_experimental"):
-        yield "semantic (LangChain)", langchain_semantic(segmenter)
+        yield "semantic (LangChain)", langchain_semantic(embed)
 
 
 def at_mean_size(chunker: Chunker, texts: Sequence[str], tokens: int) -> list[list[Span]]:
@@ -255,11 +262,11 @@ def at_mean_size(chunker: Chunker, texts: Sequence[str], tokens: int) -> list[li
     return best
 
 
-def scores(segmenter: hs.Segmenter, made: Texts, spans: Sequence[Sequence[Span]]) -> np.ndarray:
+def scores(embed: Embedder, made: Texts, spans: Sequence[Sequence[Span]]) -> np.ndarray:
     """A row per question: recall and intersection over union of its answer."""
     places = [(number, start, end) for number, its in enumerate(spans) for start, end in its]
-    vectors = embedded(segmenter, [made.texts[number][start:end] for number, start, end in places])
-    questions = embedded(segmenter, [question.words for question in made.questions])
+    vectors = embed([made.texts[number][start:end] for number, start, end in places])
+    questions = embed([question.words for question in made.questions])
     rows = []
     for question, nearness in zip(made.questions, questions @ vectors.T, strict=True):
         first, last = question.answer
@@ -287,6 +294,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=100, help="mean size of a chunk")
     args = parser.parse_args()
     segmenter = hs.Segmenter("demo")
+    embed = Embedder(segmenter)
     web = list(read_corpus([args.web]))[::5]
     speeches = list(read_corpus([args.speeches], Columns(id="id")))[::5]
     for name, made in (
@@ -297,9 +305,9 @@ def main() -> None:
         print("| | mean characters | recall | minus topics first | IoU | minus topics first |")
         print("| --- | --- | --- | --- | --- | --- |")
         ours: np.ndarray | None = None
-        for method, chunker in chunkers(segmenter):
+        for method, chunker in chunkers(segmenter, embed):
             spans = at_mean_size(chunker, made.texts, args.tokens)
-            found = scores(segmenter, made, spans)
+            found = scores(embed, made, spans)
             ours = found if ours is None else ours
             mean = sum(map(len, made.texts)) / sum(map(len, spans))
             cells = []

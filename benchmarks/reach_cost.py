@@ -24,6 +24,7 @@ from headscope.reach.plan import ReachPlan
 from headscope.reach.texts import Text
 
 SKIP = ("shuffled", "repeats", "untrained")
+"""Similarity in intact and spliced texts is measured, and what replacing context changes."""
 
 
 def natural_text(window: int, vocabulary: int, rng: np.random.Generator) -> Text:
@@ -51,9 +52,9 @@ def main() -> None:
     sites = reach_sites(model, layers)
     rng = np.random.default_rng(0)
     texts = tuple(natural_text(options.window, model.config.vocab_size, rng) for _ in range(2))
+    # A short text first, so that code is in memory; the peak of loading is given back.
+    short = tuple(natural_text(64, model.config.vocab_size, rng) for _ in range(2))
     if options.memory:
-        # A short text first, so that code is in memory; the peak of loading is given back.
-        short = tuple(natural_text(64, model.config.vocab_size, rng) for _ in range(2))
         measure_window(model, sites, short, replace(plan, window_tokens=64, edges=()))
         Path("/proc/self/clear_refs").write_text("5")
         before = memory("VmRSS")
@@ -63,6 +64,9 @@ def main() -> None:
     plain = load_model(options.model).model
     plain.set_attn_implementation("sdpa")
     ids = torch.from_numpy(texts[0].token_ids)[None]
+    measure_window(model, sites, short, replace(plan, window_tokens=64, edges=()))
+    with torch.inference_mode():
+        plain(input_ids=ids[:, :64], attention_mask=torch.ones_like(ids[:, :64]), use_cache=False)
     ratios = []
     for _ in range(options.repeats):
         started = time.process_time()

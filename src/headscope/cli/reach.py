@@ -168,11 +168,22 @@ def _print(result: "Reach", output: ReachOutput) -> None:
             "from another document"
         )
     if "looks_back" in heads:
-        back = heads[heads["looks_back"].notna()]
-        names = [
-            f"{row['layer']}.{row['head']} ({row['looks_back']:.0f})"
-            for row in back.to_dict("records")
-        ]
-        typer.echo(f"heads that look back, layer.head (distance): {', '.join(names) or 'none'}")
+        _print_roles(result)
     if not output.quiet:
         typer.echo(f"folder  {about['folder']}")
+
+
+def _print_roles(result: "Reach") -> None:
+    """Heads that look back far: those that look up themselves, strongest first, and the others."""
+    roles = result.roles.sort_values("strength", ascending=False)
+    for role, title in (
+        ("retrieval", "heads that look up what came before"),
+        ("follows", "heads that follow what others looked up"),
+    ):
+        named = roles[roles["role"] == role]
+        names = [
+            f"{layer}.{head}" for layer, head in zip(named["layer"], named["head"], strict=True)
+        ]
+        typer.echo(f"{title}, layer.head: {', '.join(names) or 'none'}")
+        if role == "retrieval" and len(named):
+            typer.echo(f"the clearest, {names[0]}: {named['evidence'].iloc[0]}")

@@ -131,6 +131,15 @@ ROLES: Registry[Role] = Registry(
             trait=Trait(share("special_separator_attention"), 0.25),
             claim="special-separators",
         ),
+        Role(
+            name="retrieval",
+            letter="T",
+            colour="#444444",
+            ink="#FFFFFF",
+            meaning="attends to an earlier occurrence of a phrase from 64 tokens away or more, and "
+            "writes what depends on it (from the reach study of the run)",
+            trait=Trait(share("retrieval"), 0.1),
+        ),
         Role(name="local", letter="L", colour="#56B4E9", meaning="pairs of near tokens"),
         Role(
             name="broad",

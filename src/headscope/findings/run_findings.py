@@ -14,6 +14,8 @@ from headscope.errors import RunError
 from headscope.findings.claims import StackEvidence, judge
 from headscope.findings.claims.verdicts import Verdicts
 from headscope.findings.gather_evidence import gather_evidence
+from headscope.findings.reach.read import reach_of_run
+from headscope.findings.reach.result import ReachResult
 from headscope.findings.resampling.window_table import WindowTable, read_window_table
 from headscope.findings.roles import assign_roles
 from headscope.findings.signal import (
@@ -66,7 +68,10 @@ class RunFindings:
     @cached_property
     def heads(self) -> pd.DataFrame:
         """A row per stack, layer and head, a column per measure."""
-        return with_signal(self._table(head_table), self.signal)
+        table = with_signal(self._table(head_table), self.signal)
+        if self.reach is None or self.reach.retrieval is None:
+            return table
+        return table.merge(self.reach.retrieval_strengths, "left", ["stack", "layer", "head"])
 
     @cached_property
     def layers(self) -> pd.DataFrame:
@@ -90,6 +95,11 @@ class RunFindings:
             for stack in self.manifest.stacks
         }
         return {stack: table for stack, table in tables.items() if table is not None}
+
+    @cached_property
+    def reach(self) -> ReachResult | None:
+        """What the reach study in the run folder found; None if there is none."""
+        return reach_of_run(self.folder)
 
     @cached_property
     def untrained(self) -> list["RunFindings"]:

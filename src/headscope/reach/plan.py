@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headscope.errors import SettingsError
+from headscope.findings.reach.evidence import repeat_distances, splice_point
 from headscope.settings import MAX_NUMBER
 
 PARTS = ("shuffled", "use", "repeats", "untrained")
@@ -78,7 +79,7 @@ class ReachPlan:
     @property
     def point(self) -> int:
         """The place of the first token of a spliced text that is from another document."""
-        return self.window_tokens // 2
+        return splice_point(self.window_tokens)
 
     def reads(self, part: str) -> bool:
         """Whether a part is measured."""
@@ -102,11 +103,7 @@ class ReachPlan:
     @property
     def repeat_distances(self) -> tuple[int, ...]:
         """How far apart planted phrases are: 16, 64, 256, ... up to half a window."""
-        found, distance = [], 16
-        while 2 * distance <= self.window_tokens:
-            found.append(distance)
-            distance *= 4
-        return tuple(found)
+        return repeat_distances(self.window_tokens)
 
     @property
     def identity(self) -> dict[str, str | int | float | bool | None]:

@@ -93,14 +93,7 @@ class ReachStudy:
             windows: The numbers of the windows that were measured.
             cells: Of those windows.
         """
-        place = {number: at for at, number in enumerate(windows.tolist())}
-        first = [at for number, at in place.items() if number % 2 == 0 and number + 1 in place]
-        second = [place[int(windows[at]) + 1] for at in first]
-        return ReachEvidence(
-            heads=[(s.stack, s.layer, head) for s in self.sites for head in range(1, s.heads + 1)],
-            edges=self.plan.edges,
-            window=self.plan.window_tokens,
-            point=self.plan.point,
-            repeat_distances=self.plan.repeat_distances,
-            arrays={name: values[first] + values[second] for name, values in cells.items()},
+        heads = [(s.stack, s.layer, head) for s in self.sites for head in range(1, s.heads + 1)]
+        return ReachEvidence.of_windows(
+            heads, self.plan.edges, self.plan.window_tokens, windows, cells
         )

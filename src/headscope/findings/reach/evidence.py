@@ -22,6 +22,31 @@ COMPARISONS: Mapping[str, str] = {
 """What can be compared, in words."""
 
 
+def splice_point(window: int) -> int:
+    """The place of the first token of a spliced text that is from another document.
+
+    Args:
+        window: Length of the texts, in tokens.
+    """
+    return window // 2
+
+
+def repeat_distances(window: int) -> tuple[int, ...]:
+    """How far apart planted phrases are: 16, 64, 256, ... up to half a window.
+
+    >>> repeat_distances(512)
+    (16, 64, 256)
+
+    Args:
+        window: Length of the texts, in tokens.
+    """
+    found, distance = [], 16
+    while 2 * distance <= window:
+        found.append(distance)
+        distance *= 4
+    return tuple(found)
+
+
 @dataclass(frozen=True, eq=False)
 class ReachEvidence:
     """What was measured, for every pair of documents."""
@@ -38,6 +63,36 @@ class ReachEvidence:
     """How far apart planted phrases are."""
     arrays: Mapping[str, NDArray[np.float64]]
     """By name, with pairs of documents along the first axis."""
+
+    @classmethod
+    def of_windows(
+        cls,
+        heads: Sequence[tuple[str, int, int]],
+        edges: tuple[int, ...],
+        window: int,
+        windows: NDArray[np.int64],
+        cells: Mapping[str, NDArray[np.float64]],
+    ) -> "ReachEvidence":
+        """What the pairs (0, 1), (2, 3), ... show of which both windows were measured.
+
+        Args:
+            heads: Stack, layer and head of each row.
+            edges: Of the bins of distance.
+            window: Length of the texts, in tokens.
+            windows: The numbers of the windows that were measured.
+            cells: Of those windows.
+        """
+        place = {number: at for at, number in enumerate(windows.tolist())}
+        first = [at for number, at in place.items() if number % 2 == 0 and number + 1 in place]
+        second = [place[int(windows[at]) + 1] for at in first]
+        return cls(
+            heads=heads,
+            edges=edges,
+            window=window,
+            point=splice_point(window),
+            repeat_distances=repeat_distances(window),
+            arrays={name: values[first] + values[second] for name, values in cells.items()},
+        )
 
     @property
     def units(self) -> int:

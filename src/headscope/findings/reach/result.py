@@ -115,6 +115,15 @@ class ReachResult:
         """
         return long_text_roles(self.retrieval)
 
+    @property
+    def retrieval_strengths(self) -> pd.DataFrame:
+        """A row per head with `retrieval`: how strongly it is a retrieval head, 0 for others."""
+        table = pd.DataFrame([*self.evidence.heads], columns=["stack", "layer", "head"])
+        named = self.roles[self.roles["role"] == "retrieval"]
+        found = named.set_index(["stack", "layer", "head"])["strength"].to_dict()
+        table["retrieval"] = [found.get(name, 0.0) for name in self.evidence.heads]
+        return table
+
     def to_json(self) -> dict[str, Any]:
         """All tables that are not about single heads' curves, as plain values."""
         tables = {

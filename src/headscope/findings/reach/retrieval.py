@@ -22,12 +22,11 @@ from headscope.findings.resampling.swap_bands import Bands, swap_bands
 BAR = 0.1
 """A head looks back if more than this share of what it writes depends on the first occurrence; it
 attends to that if more than this share of its attention does."""
-ROLES = {
-    "retrieval": "looks up what came before: it attends to an earlier occurrence from far away, "
-    "and what it writes depends on it",
-    "follows": "what it writes depends on a far earlier occurrence, which other heads attend to",
+MEANINGS = {
+    "retrieval": "attends to an earlier occurrence from far away, and what it writes depends on it",
+    "follows": "what it writes depends on a far earlier occurrence that other heads attend to",
 }
-"""What heads are named after in long texts."""
+"""The roles that heads have in long texts."""
 
 
 def retrieval_table(evidence: ReachEvidence) -> pd.DataFrame | None:

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.colors import BoundaryNorm, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from headscope.errors import SettingsError
 from headscope.findings.reach.result import GROUP, VARIANT, ReachResult
@@ -25,6 +26,9 @@ from headscope.pages.figures.style import (
 from headscope.pages.figures.write import FORMATS, figure_bytes
 from headscope.runs.files import write_whole
 
+_PLAIN = FuncFormatter(lambda value, _: f"{value:,.0f}")
+"""Distances as whole numbers."""
+
 
 def curves_figure(result: ReachResult) -> Figure:
     """Excess similarity by distance, a line per layer; dots where its band lies above zero."""
@@ -33,7 +37,8 @@ def curves_figure(result: ReachResult) -> Figure:
     layers = sorted(table["layer"].unique())
     norm = BoundaryNorm(np.arange(len(layers) + 1) - 0.5, 256)
     colours = mpl.colormaps[ORDERED]
-    figure = framed_figure("Excess similarity by distance", *_lines(result), height=3.4)
+    note = "dots: band over all distances above zero"
+    figure = framed_figure("Excess similarity by distance", *_lines(result, note), height=3.4)
     panel = figure.subplots()
     for number, layer in enumerate(layers):
         line = table[table["layer"] == layer]
@@ -47,6 +52,7 @@ def curves_figure(result: ReachResult) -> Figure:
         panel.legend(loc="upper right")
     panel.axhline(0, color=EXPECTED, linewidth=0.5)
     panel.set_xscale("log", base=2)
+    panel.xaxis.set_major_formatter(_PLAIN)
     panel.set_xlabel("distance, tokens (first of its bin)")
     panel.set_ylabel("intact minus spliced, cosine")
     bar = figure.colorbar(mpl.cm.ScalarMappable(norm, colours), ax=panel, label="layer")
@@ -56,7 +62,7 @@ def curves_figure(result: ReachResult) -> Figure:
 
 
 def map_figure(result: ReachResult) -> Figure:
-    """How far each head reaches, layers by heads; a ring around heads that look back."""
+    """How far each head reaches, layers by heads; a ring around retrieval heads."""
     table = result.heads
     layers = sorted(table["layer"].unique())
     heads = int(table["head"].max())
@@ -65,10 +71,13 @@ def map_figure(result: ReachResult) -> Figure:
     for row in table.to_dict("records"):
         place = layers.index(row["layer"]), int(row["head"]) - 1
         reach[place] = row["reach"] if row["reaches"] else np.nan
-        if row.get("looks_back", np.nan) == row.get("looks_back", np.nan):
+        if row.get("role") == "retrieval":
             back.append(place)
+    note = "reach: farthest bin whose band lies above zero; grey: no reach"
     figure = framed_figure(
-        "How far the excess of each head reaches", *_lines(result), height=1.6 + 0.16 * len(layers)
+        "How far the excess of each head reaches",
+        *_lines(result, note),
+        height=1.8 + 0.16 * len(layers),
     )
     panel = figure.subplots()
     edges = result.evidence.edges
@@ -84,8 +93,11 @@ def map_figure(result: ReachResult) -> Figure:
         y, x = np.array(back).T + 1
         panel.plot(x, y, "o", markersize=6, markerfacecolor="none", color=VERMILION)
         ring = Line2D([], [], marker="o", linestyle="", markerfacecolor="none", color=VERMILION)
-        figure.legend([ring], ["looks back"], loc="outside upper right", fontsize=SMALL)
-    figure.colorbar(image, ax=panel, label="reach, tokens (grey: none)")
+        figure.legend([ring], ["retrieval"], loc="outside upper right", fontsize=SMALL)
+    bar = figure.colorbar(image, ax=panel, label="tokens")
+    bar.ax.yaxis.set_major_locator(LogLocator(base=4))
+    bar.ax.yaxis.set_major_formatter(_PLAIN)
+    bar.ax.yaxis.set_minor_locator(NullLocator())
     return figure
 
 
@@ -97,7 +109,9 @@ def use_figure(result: ReachResult) -> Figure:
     far = np.asarray(result.evidence.edges[:-1]) >= FAR
     excess = result.evidence.differences("excess", VARIANT, GROUP)[:, :, far]
     figure = framed_figure(
-        "Use of far context against far similarity, by head", *_lines(result), height=3.4
+        "Use of far context against far similarity, by head",
+        *_lines(result, f"means over all distances from {FAR} tokens on"),
+        height=3.4,
     )
     panel = figure.subplots()
     dots = panel.scatter(
@@ -155,12 +169,12 @@ def write_reach_figures(result: ReachResult, folder: Path) -> list[Path]:
     return written
 
 
-def _lines(result: ReachResult) -> list[str]:
+def _lines(result: ReachResult, note: str) -> list[str]:
     about = result.about
     documents = 2 * result.evidence.units
     source = f"{about['model']}; " if "model" in about else ""
     return [
         f"{source}{documents} documents, windows of {result.evidence.window} tokens",
         "cosine after centring; pairs of different words across the point where texts are spliced; "
-        "dots: band over all distances above zero",
+        f"{note}",
     ]

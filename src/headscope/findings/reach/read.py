@@ -1,0 +1,165 @@
+"""A finished reach study, read from its folder: it needs no model, and nothing is trusted."""
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from headscope.errors import RunError
+from headscope.findings.reach.evidence import (
+    GROUPS,
+    VARIANTS,
+    ReachEvidence,
+    repeat_distances,
+)
+from headscope.findings.reach.result import ReachResult
+from headscope.runs.files import is_there
+from headscope.runs.folder import RunFolder
+from headscope.runs.manifest import FILE_NAME as MANIFEST
+from headscope.runs.manifest import Manifest
+from headscope.runs.records import ModelRecord
+
+IN_RUN = "reach"
+"""The folder of a run that holds the reach study of the same model, if there is one."""
+
+_AGAIN = "give the same reach command again"
+_SIMILARITY = r"(intact|spliced|shuffled|untrained_\d{1,9}/(intact|spliced))"
+_REPEATS = r"repeats_(again|before)"
+
+
+def reach_of_run(run: RunFolder) -> ReachResult | None:
+    """The finished reach study in a run folder; None if there is none.
+
+    Args:
+        run: The run. A study of another model in its folder is refused.
+    """
+    folder = run.path / IN_RUN
+    if not is_there(folder / MANIFEST, within=run.within):
+        return None
+    study = RunFolder(folder, Manifest.read(folder, within=run.within), run.within)
+    if not _of_one_model(study.manifest.model, run.manifest.model):
+        raise RunError(
+            f"{folder} is a study of {study.manifest.model.name}, not of the model of the run, "
+            f"{run.manifest.model.name}; move the study away"
+        )
+    return read_reach(study)
+
+
+def read_reach(run: RunFolder) -> ReachResult:
+    """What a finished reach study found, once its files are shown to fit its manifest.
+
+    Args:
+        run: The folder of the study.
+    """
+    manifest = run.manifest
+    if manifest.study is None or manifest.study.name != "reach":
+        raise RunError(f"{run.path} holds no reach study; make one with headscope reach")
+    if run.shards_done < manifest.shards:
+        raise RunError(f"{run.path} is not finished; {_AGAIN}")
+    window = manifest.settings.window_tokens
+    edges = _edges(run, manifest.study.settings.get("distances"), window)
+    stack = manifest.stacks[0]
+    heads = [
+        (stack, site.layer, head)
+        for site in manifest.model.sites
+        if site.stack == stack
+        for head in range(1, site.heads + 1)
+    ]
+    shapes = _Shapes(len(heads), len(edges) - 1, len(repeat_distances(window)))
+    shards = [_checked(run, number, shapes) for number in range(manifest.shards)]
+    names = set(shards[0][1])
+    if any(set(arrays) != names for _, arrays in shards) or not shapes.needed <= names:
+        raise RunError(f"{run.shards.folder} has shards that do not fit each other; {_AGAIN}")
+    evidence = ReachEvidence.of_windows(
+        heads,
+        edges,
+        window,
+        np.concatenate([windows for windows, _ in shards]),
+        {name: np.concatenate([arrays[name] for _, arrays in shards]) for name in sorted(names)},
+    )
+    about = {
+        "folder": str(run.path),
+        "model": manifest.model.name,
+        "corpus": list(manifest.corpus.sources),
+        "window": window,
+        "documents": 2 * evidence.units,
+        "seed": manifest.settings.seed,
+        "distances": list(edges),
+        "left_out": len(run.left_out),
+    }
+    return ReachResult(evidence, about)
+
+
+def _of_one_model(one: ModelRecord, other: ModelRecord) -> bool:
+    """Whether two records are of one model, whichever layers were measured.
+
+    Weights are not compared: a study reads a model with its head, whose hash is another.
+    """
+    ours, theirs = (
+        {(site.stack, site.layer): (site.heads, site.d_head) for site in model.sites}
+        for model in (one, other)
+    )
+    shared = ours.keys() & theirs.keys()
+    same_heads = bool(shared) and all(ours[place] == theirs[place] for place in shared)
+    same_words = one.tokenizer_hash == other.tokenizer_hash
+    return one.name == other.name and same_words and same_heads
+
+
+def _edges(run: RunFolder, text: object, window: int) -> tuple[int, ...]:
+    parts = text.split(",") if isinstance(text, str) else []
+    edges = tuple(int(part) for part in parts if re.fullmatch(r"[0-9]{1,9}", part))
+    rising = all(low < high for low, high in pairwise(edges))
+    if len(edges) != len(parts) or len(edges) < 2 or not rising or not 1 <= edges[0] < edges[-1]:
+        raise RunError(f"{run.path}: its distances are damaged; take a whole copy of the study")
+    if edges[-1] > window:
+        raise RunError(f"{run.path}: its distances exceed its windows; take a whole copy of it")
+    return edges
+
+
+class _Shapes:
+    """The shape of each array of a study for one window, by name."""
+
+    needed = frozenset(
+        f"{name}/{kind}" for name in ("intact", "spliced") for kind in ("sums", "counts")
+    )
+
+    def __init__(self, rows: int, bins: int, distances: int) -> None:
+        self._known = {
+            rf"{_SIMILARITY}/sums": (len(VARIANTS), len(GROUPS), rows, bins),
+            rf"{_SIMILARITY}/counts": (len(GROUPS), bins),
+            r"use/(change|size)": (rows, bins),
+            r"(use|loss)/tokens": (bins,),
+            r"loss/increase": (bins,),
+            rf"{_REPEATS}/(change|size)": (rows, distances),
+            rf"{_REPEATS}/tokens": (distances,),
+            r"repeats_attention/(first|control)": (rows, distances),
+        }
+
+    def of(self, name: str) -> tuple[int, ...] | None:
+        """The shape; None for a name that no study has."""
+        return next((s for known, s in self._known.items() if re.fullmatch(known, name)), None)
+
+
+def _checked(
+    run: RunFolder, number: int, shapes: _Shapes
+) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]:
+    """The windows of a shard and their arrays; files that do not fit the study are refused."""
+    shard = run.shards.read(number)
+    first = sum(run.manifest.corpus.shard_texts[:number])
+    of_shard = np.arange(first, first + run.manifest.corpus.shard_texts[number])
+    expected = np.setdiff1d(of_shard, [window.text for window in run.left_out_of(number)])
+    fits = shard.rows.schema == pa.schema({"text": pa.int64()}) and np.array_equal(
+        shard.rows["text"].to_numpy(), expected
+    )
+    for name, values in shard.arrays.items():
+        shape = shapes.of(name)
+        fits = fits and shape is not None and values.shape == (len(expected), *shape)
+        fits = fits and values.dtype == np.float64 and not np.isinf(values).any()
+    if not fits:
+        raise RunError(
+            f"shard {number} of {run.shards.folder} does not fit the study; delete its files and "
+            f"{_AGAIN}"
+        )
+    return expected, shard.arrays
