@@ -53,7 +53,7 @@ def copying_model() -> LoadedModel:
 
 
 def copying_and_reading_model() -> LoadedModel:
-    """Two layers: that of `copying_model`, and heads that attend to their own token and read it.
+    """Two layers: that of `copying_model`, and one whose head 1 attends to its own token.
 
     What head 1 found, it writes into a third part of the embedding, whence the second layer reads.
     """
@@ -81,6 +81,9 @@ def copying_and_reading_model() -> LoadedModel:
         link(reads, "position", 0, 2.0)  # layer 2, head 1: which place
         link(reads, "position", d, 2.0)  # its keys: which place
         link(reads, "found", 2 * d, 1.0)  # its values: what was found there
+        for head in (1, 2):  # of both layers: attend to all earlier tokens alike, and read tokens
+            link(looks.c_attn.weight, "token", 2 * d + head * CODE, 1.0)
+            link(reads, "token", 2 * d + head * CODE, 1.0)
     return load_model(model)
 
 

@@ -124,6 +124,9 @@ def reach_command(
 
 
 def _print(result: "Reach", output: ReachOutput) -> None:
+    def words(value: object) -> str:
+        return value if isinstance(value, str) else "-"  # pandas makes NaN of None beside words
+
     about, table = result.about, result.layers
     titles = {
         "layer": "layer",
@@ -136,7 +139,7 @@ def _print(result: "Reach", output: ReachOutput) -> None:
     }
     shown = {name: title for name, title in titles.items() if name in table}
     rows = [
-        [*(cell(row[name], ".0f") for name in shown), row["decay"] or "-"]
+        [*(cell(row[name], ".0f") for name in shown), words(row["decay"])]
         for row in table.to_dict("records")
     ]
     print_table(

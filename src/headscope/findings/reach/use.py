@@ -83,10 +83,13 @@ def agreement_table(evidence: ReachEvidence, group: str, variant: str) -> pd.Dat
         variant: How vectors are compared.
     """
     found = evidence.changes("use")
-    if found is None or len(evidence.heads) < 4:
+    if found is None:
         return None
-    used = _resampled(*found).shares
-    differences = evidence.differences("excess", variant, group)
+    writes = _writing(found[1])
+    if writes.sum() < 4:
+        return None
+    used = _resampled(*(values[:, writes] for values in found)).shares
+    differences = evidence.differences("excess", variant, group)[:, writes]
     weights = _weights(evidence.units)
     units, rows_, bins = differences.shape
     excess = resampled_means(differences.reshape(units, -1), weights).reshape(-1, rows_, bins)
@@ -115,11 +118,18 @@ def far_use(evidence: ReachEvidence) -> NDArray[np.float64] | None:
     if found is None:
         return None
     change, size = (values.sum(0) for values in found)
-    far = (np.asarray(evidence.edges[:-1]) >= FAR) & (size > 0).all(0)
-    if not far.any():
-        return np.full(len(change), np.nan)
-    mean: NDArray[np.float64] = (change[:, far] / size[:, far]).mean(1)
+    writes = _writing(found[1])
+    far = (np.asarray(evidence.edges[:-1]) >= FAR) & (size[writes] > 0).all(0)
+    mean = np.full(len(change), np.nan)
+    if far.any():
+        mean[writes] = (change[writes][:, far] / size[writes][:, far]).mean(1)
     return mean
+
+
+def _writing(size: Float64[np.ndarray, "unit row bin"]) -> NDArray[np.bool_]:
+    """The heads that write anything: those that were pruned have no share of change."""
+    writing: NDArray[np.bool_] = (size > 0).any(axis=(0, 2))
+    return writing
 
 
 def _weights(units: int) -> NDArray[np.int32]:
