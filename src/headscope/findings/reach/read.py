@@ -1,6 +1,7 @@
 """A finished reach study, read from its folder: it needs no model, and nothing is trusted."""
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -144,7 +145,7 @@ class _Shapes:
 
 def _checked(
     run: RunFolder, number: int, shapes: _Shapes
-) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]]]:
+) -> tuple[NDArray[np.int64], Mapping[str, NDArray[np.float64]]]:
     """The windows of a shard and their arrays; files that do not fit the study are refused."""
     shard = run.shards.read(number)
     first = sum(run.manifest.corpus.shard_texts[:number])

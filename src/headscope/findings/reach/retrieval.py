@@ -9,6 +9,8 @@ That a head writes something else may be the work of heads before it, whose find
 retrieval-like head also attends to the first occurrence, or to what came after it, itself.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64
@@ -55,7 +57,12 @@ def retrieval_table(evidence: ReachEvidence) -> pd.DataFrame | None:
     rows = []
     for at, (stack, layer, head) in enumerate(evidence.heads):
         for number, distance in enumerate(evidence.repeat_distances):
-            row = {"stack": stack, "layer": layer, "head": head, "distance": distance}
+            row: dict[str, Any] = {
+                "stack": stack,
+                "layer": layer,
+                "head": head,
+                "distance": distance,
+            }
             for (value, verdict), bands in judged.items():
                 row |= _cells(value, bands, at, number)
                 row[verdict] = bool(real[value, verdict][at] and bands.low[at, number] > BAR)
@@ -73,10 +80,13 @@ def retrieval_heads(table: pd.DataFrame | None) -> dict[tuple[str, int, int], in
     if table is None or table.empty:
         return {}
     found = table[table["looks_back"] & (table["distance"] >= FAR)]
-    return {
-        (str(stack), int(layer), int(head)): int(distances.max())
-        for (stack, layer, head), distances in found.groupby(["stack", "layer", "head"])["distance"]
-    }
+    largest: dict[tuple[str, int, int], int] = {}
+    for stack, layer, head, distance in zip(
+        found["stack"], found["layer"], found["head"], found["distance"], strict=True
+    ):
+        key = (stack, int(layer), int(head))
+        largest[key] = max(int(distance), largest.get(key, 0))
+    return largest
 
 
 def long_text_roles(table: pd.DataFrame | None) -> pd.DataFrame:

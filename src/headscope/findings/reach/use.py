@@ -128,8 +128,7 @@ def far_use(evidence: ReachEvidence) -> NDArray[np.float64] | None:
 
 def _writing(size: Float64[np.ndarray, "unit row bin"]) -> NDArray[np.bool_]:
     """The heads that write anything: those that were pruned have no share of change."""
-    writing: NDArray[np.bool_] = (size > 0).any(axis=(0, 2))
-    return writing
+    return np.asarray((size > 0).any(axis=(0, 2)))
 
 
 def _weights(units: int) -> NDArray[np.int32]:
