@@ -17,7 +17,7 @@ from transformers import PreTrainedModel
 
 from common.configurations import CONFIGURATIONS
 from common.models_and_windows import plain_model, tapped_model, windows_of
-from headscope.intervene.outcome import Outcome, OutcomeBatch
+from headscope.measuring.outcome import Outcome, OutcomeBatch
 from headscope.models.continuation import Continuation
 from headscope.models.loaded import LoadedModel
 

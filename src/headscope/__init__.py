@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from headscope.intervene.ablate import Ablation, ablate
     from headscope.intervene.prune import prune
     from headscope.intervene.pruning import Pruning
+    from headscope.lens.lens import lens
+    from headscope.lens.result import Lens
     from headscope.look.look import look
     from headscope.look.view import View
     from headscope.merge import merge
@@ -39,6 +41,7 @@ _HOMES = {
     "Ablation": "headscope.intervene.ablate",
     "Comparison": "headscope.compare",
     "HeadscopeError": "headscope.errors",
+    "Lens": "headscope.lens.result",
     "Pruning": "headscope.intervene.pruning",
     "Run": "headscope.run",
     "Segmenter": "headscope.segment.segmenter",
@@ -47,6 +50,7 @@ _HOMES = {
     "ablate": "headscope.intervene.ablate",
     "analyze": "headscope.analyze",
     "compare": "headscope.compare",
+    "lens": "headscope.lens.lens",
     "load_model": "headscope.models.load",
     "look": "headscope.look.look",
     "match_heads": "headscope.compare.match",
@@ -60,6 +64,7 @@ __all__ = [
     "Ablation",
     "Comparison",
     "HeadscopeError",
+    "Lens",
     "Pruning",
     "Run",
     "Segmenter",
@@ -69,6 +74,7 @@ __all__ = [
     "ablate",
     "analyze",
     "compare",
+    "lens",
     "load_model",
     "look",
     "match_heads",

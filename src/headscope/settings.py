@@ -103,6 +103,15 @@ ABLATION_WINDOWS = 64
 ABLATION_SHARD = 8
 """Windows of a shard of such a study: each takes as many passes as the model has heads."""
 
+LENS_WINDOWS = 200
+"""Windows over which layers are read through the model's head, unless asked otherwise."""
+
+LENS_POSITIONS = 8
+"""Scored positions of each: every layer takes each of them through the whole vocabulary."""
+
+LENS_SHARD = 32
+"""Windows of a shard of such a study."""
+
 SWEEP_PAIRS: tuple[PairRule, ...] = (
     *(PairRule("top", share) for share in (0.002, 0.005, 0.01, 0.02, 0.05)),
     *(PairRule("max", fraction) for fraction in (0.1, 0.2, 0.3, 0.4, 0.5)),

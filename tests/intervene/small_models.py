@@ -14,6 +14,10 @@ from transformers import (
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
+    ModernBertConfig,
+    ModernBertForMaskedLM,
+    RobertaConfig,
+    RobertaForMaskedLM,
     T5Config,
     T5ForConditionalGeneration,
 )
@@ -49,6 +53,17 @@ MODELS = {
         GPT2Config(vocab_size=VOCABULARY, n_embd=16, n_layer=2, n_head=4, n_positions=64)
     ),
     "llama": lambda: LlamaForCausalLM(LlamaConfig(**_LLAMA)),
+    "roberta": lambda: RobertaForMaskedLM(RobertaConfig(**_BERT, pad_token_id=0)),
+    "modernbert": lambda: ModernBertForMaskedLM(
+        ModernBertConfig(
+            **_BERT,
+            pad_token_id=0,
+            cls_token_id=101,
+            sep_token_id=102,
+            bos_token_id=101,
+            eos_token_id=102,
+        )
+    ),
     "t5": lambda: T5ForConditionalGeneration(
         T5Config(
             vocab_size=VOCABULARY,

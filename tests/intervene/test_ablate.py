@@ -18,7 +18,7 @@ from transformers import (
 import headscope as hs
 from headscope.cli import main
 from headscope.errors import CorpusError, RunError, SettingsError
-from headscope.intervene.outcome import Outcome
+from headscope.measuring.outcome import Outcome
 from headscope.runs.folder import RunFolder
 from headscope.runs.manifest import Manifest
 from tests.intervene.small_models import write_model

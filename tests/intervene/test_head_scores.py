@@ -8,7 +8,7 @@ import headscope as hs
 from headscope.errors import SettingsError
 from headscope.intervene.ablation_study import ablation_scores
 from headscope.intervene.head_scores import gradient_scores, random_scores, written_scores
-from headscope.intervene.outcome import Outcome
+from headscope.measuring.outcome import Outcome
 from headscope.measuring.writes import measure_writes
 from headscope.settings import Settings
 from tests.intervene.small_models import some_windows, write_model

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.intervene.outcome import Outcome
 from headscope.intervene.projection_edit import edited, edits_without
+from headscope.measuring.outcome import Outcome
 from headscope.measuring.writes import measure_writes
 from tests.intervene.small_models import some_windows, write_model
 

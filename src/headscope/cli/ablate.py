@@ -1,28 +1,19 @@
 """`headscope ablate`: what a model loses without each of its heads."""
 
 import json
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headscope.cli.analyze import CorpusOptions
 from headscope.cli.option_groups import OptionGroup
-from headscope.cli.options import (
-    DEFAULTS,
-    OUTPUT_PANEL,
-    Json,
-    ModelOptions,
-    Quiet,
-    layer_numbers,
-)
+from headscope.cli.options import DEFAULTS, ModelOptions, layer_numbers
+from headscope.cli.study_output import StudyOutput, range_cell, resumable, value_cell
 from headscope.cli.tables import Column, cell, print_table
 from headscope.settings import ABLATION_WINDOWS
 
 if TYPE_CHECKING:
-    from headscope.findings.resampling.bootstrap import Interval
     from headscope.intervene.ablate import Ablation
 
 SHOWN = 20
@@ -63,33 +54,19 @@ class AblationOptions(OptionGroup, panel="Measuring"):
 
 
 @dataclass(frozen=True)
-class StudyOutputOptions(OptionGroup, panel=OUTPUT_PANEL):
+class AblationOutput(StudyOutput):
     """What is written, and what is printed."""
 
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Folder (default: one in runs/). An unfinished study there is resumed.",
-        ),
-    ] = None
-    log: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Append a line of JSON for each event to this file."),
-    ] = None
     every_head: Annotated[
         bool, typer.Option("--all", help=f"Show all heads, not only the {SHOWN} strongest.")
     ] = False
-    as_json: Json = False
-    quiet: Quiet = False
 
 
 def ablate_command(
     corpus: SampleOptions,
     model: ModelOptions,
     ablation: AblationOptions,
-    output: StudyOutputOptions,
+    output: AblationOutput,
 ) -> None:
     """Show what a model loses without each of its heads.
 
@@ -103,14 +80,8 @@ def ablate_command(
         "corpus": corpus.corpus or ["demo"],
         "layers": layer_numbers(ablation.layers),
     }
-    try:
+    with resumable():
         result = ablate(**options, out=output.out, log=output.log, progress=not output.quiet)
-    except KeyboardInterrupt:
-        sys.stderr.write(
-            "headscope: interrupted; finished shards are kept: "
-            "run the same command again to resume\n"
-        )
-        raise typer.Exit(130) from None
     if output.as_json:
         typer.echo(json.dumps(result.to_json()))
         return
@@ -135,7 +106,9 @@ def _print_heads(result: "Ablation", most: int | None) -> None:
     rows = []
     for head in ranked[:most]:
         cells = [
-            text for name in names for text in (_value(head.effects[name]), _range(head, name))
+            text
+            for name in names
+            for text in (value_cell(head.effects[name]), range_cell(head.effects[name]))
         ]
         mark = "*" if head.matters else ""
         rows.append([head.stack, str(head.layer), f"{head.head}{mark}", *cells])
@@ -154,7 +127,7 @@ def _print_heads(result: "Ablation", most: int | None) -> None:
         f"of 5 %. Unit: {result.unit}.",
     )
     if result.loss is not None:
-        typer.echo(f"loss of the intact model  {_value(result.loss)} {result.unit}")
+        typer.echo(f"loss of the intact model  {value_cell(result.loss)} {result.unit}")
     of = ", ".join(
         f"{_TITLES[name]} {cell(value, '.2f')}" for name, value in result.reliability.items()
     )
@@ -163,12 +136,3 @@ def _print_heads(result: "Ablation", most: int | None) -> None:
 
 def _sortable(value: float) -> float:
     return value if value == value else float("-inf")
-
-
-def _value(effect: "Interval") -> str:
-    return cell(effect.value, ".4f")
-
-
-def _range(head: Any, name: str) -> str:
-    effect = head.effects[name]
-    return f"{cell(effect.low, '.4f')} to {cell(effect.high, '.4f')}"

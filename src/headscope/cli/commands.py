@@ -15,6 +15,7 @@ from headscope.cli.doctor import doctor_command
 from headscope.cli.export import export_command
 from headscope.cli.figures import figures_command
 from headscope.cli.info import info_command
+from headscope.cli.lens import lens_command
 from headscope.cli.look import look_command
 from headscope.cli.merge import merge_command
 from headscope.cli.prune import prune_command
@@ -54,6 +55,7 @@ COMMANDS: Registry[Command] = Registry(
         Command("stability", stability_command, "Findings"),
         Command("compare", compare_command, "Findings"),
         Command("reach", reach_command, "Findings"),
+        Command("lens", lens_command, "Findings"),
         Command("ablate", ablate_command, "Causes"),
         Command("prune", prune_command, "Causes"),
         Command("look", look_command, "One text"),

@@ -1,6 +1,6 @@
 """What a model loses without each of its heads: the verb, and its result."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.errors import SettingsError
 from headscope.findings.resampling.bootstrap import Interval
 from headscope.findings.resampling.window_cells import (
     WindowRatios,
@@ -23,35 +22,19 @@ from headscope.intervene.ablation_study import (
     Approximation,
     approximation,
 )
-from headscope.intervene.outcome import Outcome
+from headscope.measuring.outcome import Outcome
 from headscope.measuring.run_windows import default_folder, stage
 from headscope.measuring.study import StudyTable, run_study
-from headscope.measuring.windows import CorpusRequest
-from headscope.models.load import LoadOptions, load_model
-from headscope.models.loaded import LoadedModel
-from headscope.settings import (
-    ABLATION_SHARD,
-    ABLATION_WINDOWS,
-    SettingOptions,
-    Settings,
-    refuse_unknown_options,
-    take_options,
+from headscope.measuring.study_request import (
+    StudyOptions,
+    load_with_head,
+    study_request,
+    study_settings,
 )
+from headscope.models.loaded import LoadedModel
+from headscope.settings import ABLATION_SHARD, ABLATION_WINDOWS, Settings, refuse_unknown_options
 from headscope.system.progress import Progress, ProgressBars
-from headscope.text.in_memory import CorpusLike, corpus_sources
-from headscope.text.readers.columns import ColumnOptions, Columns
-
-
-class AblateOptions(LoadOptions, ColumnOptions, total=False):
-    """The keywords of `ablate` that its signature does not list."""
-
-    window: int
-    min_tokens: int
-    layers: Sequence[int] | None
-    seed: int
-    keep_duplicates: bool
-    shard_windows: int
-    batch_tokens: int
+from headscope.text.in_memory import CorpusLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +55,7 @@ class HeadEffect:
             "stack": self.stack,
             "layer": self.layer,
             "head": self.head,
-            **{name: _plain_interval(effect) for name, effect in self.effects.items()},
+            **{name: effect.to_json() for name, effect in self.effects.items()},
             "matters": self.matters,
         }
 
@@ -125,7 +108,7 @@ class Ablation:
             "unit": self.unit,
             "approximate": self.approximate,
             "loss": None if self.loss is None else _plain(self.loss.value),
-            "loss_interval": None if self.loss is None else _plain_interval(self.loss),
+            "loss_interval": None if self.loss is None else self.loss.to_json(),
             "windows": self.windows,
             "documents": self.documents,
             "reliability": _plain(self.reliability[first]),
@@ -144,7 +127,7 @@ def ablate(
     approximate: str | None = None,
     progress: bool | Progress = True,
     log: str | Path | None = None,
-    **options: Unpack[AblateOptions],
+    **options: Unpack[StudyOptions],
 ) -> Ablation:
     """What a model loses without each of its heads, over a corpus.
 
@@ -167,22 +150,14 @@ def ablate(
             `batch_tokens` (see `headscope.settings.Settings`); how the model is loaded (`dtype`,
             `device`, `allow_pickle`, `trust_remote_code`); which columns of tables are read.
     """
-    refuse_unknown_options("ablate", options, AblateOptions)
+    refuse_unknown_options("ablate", options, StudyOptions)
     by = None if approximate is None else approximation(approximate)
-    if texts is not None and texts < 1:
-        raise SettingsError(f"texts: {texts} is too few; ask for at least 1")
-    given = take_options(options, SettingOptions)
-    settings = Settings.of(**{"shard_windows": ABLATION_SHARD, "minimal": True, **given})
-    columns = Columns.of(**take_options(options, ColumnOptions))
-    request = CorpusRequest(corpus_sources(corpus), texts, columns, first)
+    settings = study_settings(options, shard_windows=ABLATION_SHARD)
+    request = study_request(corpus, texts, options, first=first)
     with ExitStack() as stack:
         reported = ProgressBars() if progress is True else progress or Progress()
         stack.enter_context(reported)
-        with stage("loading the model", reported):
-            loading = take_options(options, LoadOptions)
-            loaded = (
-                model if isinstance(model, LoadedModel) else load_model(model, head=True, **loading)
-            )
+        loaded = load_with_head(model, options, reported)
         outcome = Outcome(loaded, settings.seed)
         study = (
             AblationStudy(outcome, settings)
@@ -259,7 +234,3 @@ _UNITS = {
 def _plain(value: float) -> float | None:
     """JSON has no NaN."""
     return float(value) if np.isfinite(value) else None
-
-
-def _plain_interval(each: Interval) -> dict[str, float | None]:
-    return {"value": _plain(each.value), "low": _plain(each.low), "high": _plain(each.high)}

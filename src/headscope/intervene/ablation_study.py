@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from headscope.errors import SettingsError
 from headscope.intervene.head_scores import Head, OnWindows, gradient_scores
-from headscope.intervene.outcome import Outcome
 from headscope.measuring.batch import batches
+from headscope.measuring.outcome import Outcome
 from headscope.measuring.study import Advance, Cells, Setting
 from headscope.measuring.writes import measure_writes
 from headscope.models.continuation import Continuation

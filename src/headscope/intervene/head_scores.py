@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 from headscope.errors import SettingsError
-from headscope.intervene.outcome import Outcome
 from headscope.measuring.batch import batches
+from headscope.measuring.outcome import Outcome
 from headscope.measuring.writes import MeasuredWrites
 from headscope.models.site import AttentionSite
 from headscope.settings import Settings

@@ -24,7 +24,6 @@ from headscope.intervene.head_scores import (
     random_scores,
     written_scores,
 )
-from headscope.intervene.outcome import Outcome
 from headscope.intervene.projection_edit import (
     REPLACEMENTS,
     ProjectionEdit,

@@ -10,9 +10,9 @@ from jaxtyping import Float64, Int64
 from headscope.findings.resampling.bootstrap import Interval
 from headscope.findings.resampling.window_cells import resample_windows
 from headscope.intervene.head_scores import Head
-from headscope.intervene.outcome import Outcome, OutcomeBatch, Reading
 from headscope.intervene.projection_edit import ProjectionEdit, edited
 from headscope.measuring.batch import batches
+from headscope.measuring.outcome import Outcome, OutcomeBatch, Reading
 from headscope.settings import Settings
 from headscope.text.windows import Window
 
@@ -144,7 +144,4 @@ def as_values(interval: Interval | None) -> dict[str, Any] | None:
     Args:
         interval: With its value.
     """
-    if interval is None:
-        return None
-    numbers = {"value": interval.value, "low": interval.low, "high": interval.high}
-    return {name: number if np.isfinite(number) else None for name, number in numbers.items()}
+    return None if interval is None else interval.to_json()

@@ -6,10 +6,7 @@ the model puts out, the same as a whole pass. Whether that holds for a family is
 by block; where it does not, the whole model runs.
 """
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from headscope.models.check.probe import probe_of
+from headscope.models.diverted_blocks import BlockCall, blocks_in_order, diverted
 from headscope.models.linear_maps import quick_linear_maps
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
@@ -48,7 +46,7 @@ class Continuation:
         """
         self.model = model
         self._network = network
-        self._blocks = _blocks_in_order(model)
+        self._blocks = blocks_in_order(model)
         self._proven: dict[AttentionSite, bool] = {}
 
     def skips(self, site: AttentionSite) -> bool:
@@ -79,7 +77,12 @@ class Continuation:
         """
         modules = list(dict.fromkeys(self._blocks.values()))
         kept: dict[nn.Module, Any] = {}
-        with _diverted(modules), _setting(_keeping, kept):
+
+        def keep(call: BlockCall) -> Any:
+            kept[call.block] = output = call.run()
+            return output
+
+        with diverted(modules, keep):
             output = self._run(inputs)
         return Recording(output, kept, len(next(iter(inputs.values()))))
 
@@ -101,7 +104,12 @@ class Continuation:
             block: _repeated(recording.blocks[block], recording.batch, times)
             for block in order[: order.index(here)]
         }
-        with _diverted(list(given)), _setting(_given, given):
+
+        def give(call: BlockCall) -> Any:
+            # Another thread may have diverted more blocks than these.
+            return given[call.block] if call.block in given else call.run()
+
+        with diverted(list(given), give):
             return self._run(inputs)
 
     def _is_exact(self, site: AttentionSite, inputs: Inputs, recording: Recording) -> bool:
@@ -126,24 +134,6 @@ class Continuation:
             return self._network(**inputs, **self.model.call_options)
 
 
-def _blocks_in_order(model: LoadedModel) -> dict[AttentionSite, nn.Module]:
-    """The block of each site: the outermost element of a list of modules that holds it.
-
-    Sites that share a module (ALBERT), or lie in no list, have none; then no site has.
-    """
-    names = [site.name for site in model.sites]
-    if len(set(names)) < len(names):
-        return {}
-    found: dict[AttentionSite, nn.Module] = {}
-    for site in model.sites:
-        parts = site.name.split(".")
-        for end in range(1, len(parts)):
-            if isinstance(model.model.get_submodule(".".join(parts[:end])), nn.ModuleList):
-                found[site] = model.model.get_submodule(".".join(parts[: end + 1]))
-                break
-    return found if len(found) == len(names) else {}
-
-
 def _repeated(output: Any, batch: int, times: int) -> Any:
     """What a block put out, for the same texts several times over."""
     if isinstance(output, Tensor):
@@ -153,58 +143,3 @@ def _repeated(output: Any, batch: int, times: int) -> Any:
     if isinstance(output, tuple):
         return tuple(_repeated(part, batch, times) for part in output)
     return output
-
-
-_given: ContextVar[Mapping[nn.Module, Any] | None] = ContextVar("headscope_given", default=None)
-"""What blocks put out without being run, in this context."""
-_keeping: ContextVar[dict[nn.Module, Any] | None] = ContextVar("headscope_keeping", default=None)
-"""Where blocks put what they put out, in this context."""
-_users: dict[nn.Module, int] = {}
-"""How many have diverted each block, in all threads."""
-_own: dict[nn.Module, Callable[..., Any]] = {}
-"""What diverted blocks had as a forward of their own, not of their class."""
-_changing = threading.Lock()
-
-
-@contextmanager
-def _diverted(blocks: Sequence[nn.Module]) -> Iterator[None]:
-    """While open, the forward of these blocks looks at this context first."""
-    with _changing:
-        for block in blocks:
-            _users[block] = _users.get(block, 0) + 1
-            if _users[block] == 1:
-                if "forward" in vars(block):
-                    _own[block] = block.forward
-                block.forward = _looking_first(block, block.forward)
-    try:
-        yield
-    finally:
-        with _changing:
-            for block in blocks:
-                _users[block] -= 1
-                if not _users[block]:
-                    del _users[block], block.forward
-                    if block in _own:
-                        block.forward = _own.pop(block)
-
-
-def _looking_first(block: nn.Module, forward: Callable[..., Any]) -> Callable[..., Any]:
-    def diverted(*arguments: Any, **options: Any) -> Any:
-        given, kept = _given.get(), _keeping.get()
-        if given is not None and block in given:
-            return given[block]
-        output = forward(*arguments, **options)
-        if kept is not None:
-            kept[block] = output
-        return output
-
-    return diverted
-
-
-@contextmanager
-def _setting(variable: ContextVar[Any], value: Any) -> Iterator[None]:
-    token = variable.set(value)
-    try:
-        yield
-    finally:
-        variable.reset(token)

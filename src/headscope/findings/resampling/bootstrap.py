@@ -29,6 +29,11 @@ class Interval:
     def __str__(self) -> str:
         return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
+    def to_json(self) -> dict[str, float | None]:
+        """Plain values; JSON has no NaN."""
+        ends = {"value": self.value, "low": self.low, "high": self.high}
+        return {name: float(end) if np.isfinite(end) else None for name, end in ends.items()}
+
     @property
     def percent(self) -> str:
         """The same in per cent: `+5.5% [+5.1%, +5.9%]`."""

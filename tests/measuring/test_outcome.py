@@ -6,7 +6,7 @@ import torch
 
 import headscope as hs
 from headscope.errors import ModelError
-from headscope.intervene.outcome import MASKED_SHARE, Outcome
+from headscope.measuring.outcome import MASKED_SHARE, Outcome
 from tests.intervene.small_models import some_windows, write_model
 
 

@@ -80,15 +80,17 @@ class Reading:
 class Outcome:
     """How the outcome of a model is read: see `outcome_of`."""
 
-    def __init__(self, model: LoadedModel, seed: int = 0) -> None:
+    def __init__(self, model: LoadedModel, seed: int = 0, *, whole_words: bool = False) -> None:
         """Look at the head of a model.
 
         Args:
             model: With its head, if it has one: `load_model(..., head=True)`.
             seed: Of the tokens that are hidden from a masked language model.
+            whole_words: Whether all tokens of a word are hidden, or none.
         """
         self.model = model
         self.seed = seed
+        self.whole_words = whole_words
         self.kind: OutcomeKind = output_head_of(model.model) or "states"
         if self.kind == "text classes" and model.config.num_labels == 1:
             self.kind = "states"  # a score, not a choice
@@ -227,11 +229,13 @@ class Outcome:
         """The tokens that are hidden: by the seed and the window, whatever else is in the batch."""
         hidden = torch.zeros(real.shape, dtype=torch.bool)
         for row, window in enumerate(windows):
-            named = hashlib.sha256(window.token_ids.astype("<i8").tobytes()).digest()
-            generator = np.random.default_rng([self.seed, int.from_bytes(named[:8], "little")])
+            generator = window_generator(window, self.seed)
             text = np.flatnonzero(~window.special)
             number = max(1, round(MASKED_SHARE * len(text)))
-            chosen = generator.choice(text, size=min(number, len(text)), replace=False)
+            if self.whole_words:
+                chosen = _tokens_of_words(window, text, number, generator)
+            else:
+                chosen = generator.choice(text, size=min(number, len(text)), replace=False)
             hidden[row, torch.from_numpy(chosen)] = True
         return hidden.to(real.device)
 
@@ -263,6 +267,28 @@ class Outcome:
             )
         tokens: Int[Tensor, " token"] = written[0, 1:]  # after the start token
         return tokens
+
+
+def window_generator(window: Window, seed: int) -> np.random.Generator:
+    """What draws in a window: by the seed and its tokens, whatever else is in the batch.
+
+    Args:
+        window: Any.
+        seed: Of the study.
+    """
+    named = hashlib.sha256(window.token_ids.astype("<i8").tobytes()).digest()
+    return np.random.default_rng([seed, int.from_bytes(named[:8], "little")])
+
+
+def _tokens_of_words(
+    window: Window, text: NDArray[np.int64], number: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """The tokens of random words, until there are as many as asked for or a few more."""
+    words, place = np.unique(window.word_ids[text], return_inverse=True)
+    lengths = np.bincount(place)
+    order = generator.permutation(len(words))
+    taken = order[: 1 + int(np.searchsorted(lengths[order].cumsum(), number))]
+    return text[np.isin(place, taken)]
 
 
 def _sums(values: Tensor, rows: Tensor, batch: OutcomeBatch) -> Tensor:

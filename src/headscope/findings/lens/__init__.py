@@ -1,0 +1,1 @@
+"""What guesses at scored positions say: by layer, by token type, and which tokens are confused."""

@@ -1,0 +1,103 @@
+"""The result of `lens`: what each layer guesses, and how good its guesses are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from headscope.findings.lens.token_types import FrequencyBin
+from headscope.findings.resampling.bootstrap import Interval
+
+SCORES = ("entropy", "cross_entropy", "accuracy", "token_type_accuracy", "rank", "kl")
+"""What a reading of a layer has, each with its interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerLens:
+    """What one layer guesses."""
+
+    stack: str
+    layer: int
+    """From 1; 0 stands for what the first layer reads."""
+    readings: Mapping[str, Mapping[str, Interval]]
+    """The scores (`SCORES`) of the `lens`; of a masked language model the `lens` at hidden tokens,
+    and `lens_unmasked` at tokens that it sees."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        found: dict[str, Any] = {"stack": self.stack, "layer": self.layer}
+        for name, scores in self.readings.items():
+            plain = {score: value.to_json() for score, value in scores.items()}
+            reading, _, group = name.partition("_")
+            place = found if reading == "lens" else found.setdefault(reading, {})
+            place |= {group: plain} if group else plain
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """What each layer of a model guesses, and how good its guesses are."""
+
+    model: str
+    corpus: str
+    outcome: str
+    """What is guessed: causal (the next token), masked (hidden tokens), seq2seq (what the model
+    itself writes)."""
+    windows: int
+    documents: int
+    positions: int
+    """Number of scored positions; of hidden ones, in a masked language model."""
+    positions_asked: int | None
+    """Maximum number of scored positions of a window; None for all."""
+    layers: tuple[LayerLens, ...]
+    token_types: int
+    """Number of different true tokens."""
+    by_frequency: tuple[FrequencyBin, ...]
+    """Accuracy of the lens by how frequent a token type is, by layer."""
+    folder: Path
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row per layer and reading (`lens`, `lens_unmasked`), the scores as columns."""
+        rows = []
+        for layer in self.layers:
+            for reading, scores in layer.readings.items():
+                row: dict[str, Any] = {
+                    "stack": layer.stack,
+                    "layer": layer.layer,
+                    "reading": reading,
+                }
+                for name, one in scores.items():
+                    row |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
+                rows.append(row)
+        return pd.DataFrame(rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, as `headscope lens --json` prints them."""
+        return {
+            "model": self.model,
+            "corpus": self.corpus,
+            "outcome": self.outcome,
+            "unit": "nats",
+            "windows": self.windows,
+            "documents": self.documents,
+            "positions": self.positions,
+            "positions_of_a_window": self.positions_asked,
+            "token_types": self.token_types,
+            "layers": [layer.to_json() for layer in self.layers],
+            "by_frequency": [
+                {
+                    "at_least": one.at_least,
+                    "at_most": one.at_most,
+                    "types": one.types,
+                    "positions": one.positions,
+                    "accuracy": [
+                        {"layer": layer.layer, **accuracy.to_json()}
+                        for layer, accuracy in zip(self.layers, one.accuracy, strict=True)
+                    ],
+                }
+                for one in self.by_frequency
+            ],
+        }

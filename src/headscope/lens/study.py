@@ -1,0 +1,148 @@
+"""What is measured of every window: each layer's guess at some positions of it.
+
+A position is scored at every layer: entropy, loss, rank, predicted token, divergence from the last
+layer. Masked language models have two groups of positions, which are never mixed: tokens that were
+hidden, and tokens that the model sees.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.kernels.prediction_scores import PredictionScores, Reference, prediction_scores
+from headscope.measuring.outcome import MOST_WRITTEN, Outcome, OutcomeBatch, window_generator
+from headscope.measuring.study import Advance, Cells, Setting
+from headscope.models.own_head import OwnHead
+from headscope.settings import Settings
+from headscope.text.windows import Window
+
+SCORES = ("entropy", "cross_entropy", "rank", "predicted", "kl")
+"""What is kept of each scored position and layer."""
+_AT_ONCE = 128
+"""Positions whose scores over the vocabulary are held at once."""
+
+
+class LensStudy:
+    """Each layer's states at scored positions, through the model's own head."""
+
+    name = "lens"
+    steps = 1
+
+    def __init__(
+        self, outcome: Outcome, head: OwnHead, settings: Settings, positions: int | None
+    ) -> None:
+        """Say what is measured.
+
+        Args:
+            outcome: What is hidden, and what the true tokens are.
+            head: Of the same model.
+            settings: Which layers, and the seed.
+            positions: Maximum number of scored positions of a window and group; None for all.
+        """
+        self.outcome, self.head = outcome, head
+        self.groups: tuple[str, ...] = (
+            ("masked", "unmasked") if outcome.kind == "masked" else ("scored",)
+        )
+        self.layers: tuple[int, ...] = (
+            tuple(range(len(head.layers) + 1))
+            if settings.layers is None
+            else tuple(site.layer for site in head.layers if site.layer in settings.layers)
+        )
+        """Numbers of the layers; 0 stands for what the first layer reads."""
+        self._positions = positions
+        self._seed = settings.seed
+        longest = MOST_WRITTEN if outcome.kind == "seq2seq" else settings.window_tokens
+        self._slots = longest if positions is None else min(positions, longest)
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """What identifies it."""
+        return {
+            "outcome": self.outcome.kind,
+            "positions": self._positions,
+            "whole_words": self.outcome.whole_words,
+        }
+
+    @property
+    def cells(self) -> Mapping[str, tuple[int, ...]]:
+        """The true token of each scored position, and its scores by layer; NaN in empty slots."""
+        slots = (len(self.groups), self._slots)
+        by_layer = (len(self.groups), len(self.layers), self._slots)
+        return {"target": slots, **dict.fromkeys(SCORES, by_layer)}
+
+    def measure(self, windows: Sequence[Window], advance: Advance) -> Cells:
+        """The scores of a batch.
+
+        Args:
+            windows: A batch.
+            advance: Is told of every window.
+        """
+        batch = self.outcome.prepare(windows)
+        places = self._places(windows, batch)
+        cells = {
+            name: np.full((len(windows), *shape), np.nan) for name, shape in self.cells.items()
+        }
+        row, group, slot = places.row, places.group, places.slot
+        assert batch.targets is not None
+        targets = batch.targets[places.scored]
+        cells["target"][row, group, slot] = targets.cpu().numpy()
+        with torch.inference_mode():
+            states = self.head.states(batch.inputs, places.scored)
+            for first in range(0, len(targets), _AT_ONCE):
+                some = slice(first, first + _AT_ONCE)
+                for layer, scores in self._by_layer(states[:, some], targets[some]):
+                    for name in SCORES:
+                        values = getattr(scores, name).double().cpu().numpy()
+                        cells[name][row[some], group[some], layer, slot[some]] = values
+        advance(len(windows))
+        return cells
+
+    def _by_layer(
+        self, states: Tensor, targets: Int[Tensor, " scored"]
+    ) -> list[tuple[int, PredictionScores]]:
+        """The scores of each layer that is asked for, by its place."""
+        last = self.head.answers(states[-1])
+        reference = Reference.of(last)
+        found = []
+        for place, layer in enumerate(self.layers):
+            is_last = layer == len(self.head.layers)
+            logits = last if is_last else self.head.answers(states[layer])
+            found.append((place, prediction_scores(logits, targets, reference)))
+        return found
+
+    def _places(self, windows: Sequence[Window], batch: OutcomeBatch) -> "_Places":
+        """Which positions are scored."""
+        candidates = [batch.scored.cpu().numpy()]
+        if len(self.groups) == 2:
+            visible = np.zeros_like(candidates[0])
+            for row, window in enumerate(windows):
+                visible[row, : window.n_tokens] = ~window.special
+            candidates.append(visible & ~candidates[0])
+        chosen = np.full(candidates[0].shape, -1)
+        for row, window in enumerate(windows):
+            generator = window_generator(window, self._seed + 1)
+            for group, candidate in enumerate(candidates):
+                there = np.flatnonzero(candidate[row])
+                most = len(there) if self._positions is None else self._positions
+                some = generator.permutation(there)[: min(most, self._slots)]
+                chosen[row, some] = group
+        return _Places(chosen, batch.scored.device)
+
+
+class _Places:
+    """Scored positions, row by row, each with its group and its slot among those of the group."""
+
+    def __init__(self, chosen: NDArray[np.int64], device: torch.device) -> None:
+        there = chosen >= 0
+        self.scored: Bool[Tensor, "batch position"] = torch.from_numpy(there).to(device)
+        self.row, position = np.nonzero(there)
+        self.group: NDArray[np.int64] = chosen[self.row, position]
+        self.slot: NDArray[np.int64] = np.zeros_like(self.group)
+        for group in range(int(chosen.max(initial=-1)) + 1):
+            rank = (chosen == group).cumsum(axis=1) - 1
+            mine = self.group == group
+            self.slot[mine] = rank[self.row[mine], position[mine]]
