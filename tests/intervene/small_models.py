@@ -52,6 +52,16 @@ MODELS = {
     "gpt2": lambda: GPT2LMHeadModel(
         GPT2Config(vocab_size=VOCABULARY, n_embd=16, n_layer=2, n_head=4, n_positions=64)
     ),
+    "gpt2-deep": lambda: GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=VOCABULARY,
+            n_embd=16,
+            n_layer=4,
+            n_head=4,
+            n_positions=64,
+            tie_word_embeddings=False,
+        )
+    ),
     "llama": lambda: LlamaForCausalLM(LlamaConfig(**_LLAMA)),
     "roberta": lambda: RobertaForMaskedLM(RobertaConfig(**_BERT, pad_token_id=0)),
     "modernbert": lambda: ModernBertForMaskedLM(

@@ -32,7 +32,7 @@ class Reference:
         Args:
             logits: Of any floating type.
         """
-        log_q = torch.log_softmax(logits.float(), dim=-1).clamp_min_(_LEAST)
+        log_q = torch.log_softmax(_at_least_single(logits), dim=-1).clamp_min_(_LEAST)
         q = log_q.exp()
         return cls(q, torch.linalg.vecdot(q, log_q))
 
@@ -64,14 +64,18 @@ def prediction_scores(
         reference: q.
     """
     parts = [
-        _scores(logits[rows].float(), targets[rows], _rows(reference, rows))
+        _scores(_at_least_single(logits[rows]), targets[rows], _rows(reference, rows))
         for first in range(0, len(logits), _ROWS)
         for rows in [slice(first, first + _ROWS)]
-    ] or [_scores(logits.float(), targets, reference)]
+    ] or [_scores(_at_least_single(logits), targets, reference)]
     names = PredictionScores.__slots__
     return PredictionScores(
         **{name: torch.cat([getattr(part, name) for part in parts]) for name in names}
     )
+
+
+def _at_least_single(logits: Float[Tensor, "some value"]) -> Float[Tensor, "some value"]:
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
 
 def _rows(reference: Reference, rows: slice) -> Reference:

@@ -120,7 +120,7 @@ def _mean_over_types(accuracy: Float64[np.ndarray, "sample type"], documents: in
 
 
 def token_frequencies(
-    windows: Sequence[Int64[np.ndarray, " token"]], size: int
+    windows: Sequence[Int64[np.ndarray, " _"]], size: int
 ) -> Int64[np.ndarray, " token_type"]:
     """How often each token occurs in some texts.
 
