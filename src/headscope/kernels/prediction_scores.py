@@ -32,9 +32,14 @@ class Reference:
         Args:
             logits: Of any floating type.
         """
-        log_q = torch.log_softmax(_at_least_single(logits), dim=-1).clamp_min_(_LEAST)
-        q = log_q.exp()
-        return cls(q, torch.linalg.vecdot(q, log_q))
+        # Not torch's log_softmax, which over large vocabularies is off by 1e-5 in single precision.
+        logits = _at_least_single(logits).clamp_min(_LEAST)
+        largest = logits.amax(-1, keepdim=True)
+        q = torch.sub(logits, largest).exp_()
+        total = q.sum(-1, keepdim=True)
+        q /= total
+        normaliser = (largest + total.log())[:, 0]
+        return cls(q, torch.linalg.vecdot(q, logits) - normaliser)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

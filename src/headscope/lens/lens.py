@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.errors import ModelError, SettingsError
-from headscope.findings.lens.guesses import guesses_of, layer_means
+from headscope.findings.lens.confusion import confusion_clusters
+from headscope.findings.lens.guesses import Guesses, guesses_of, layer_means
 from headscope.findings.lens.token_types import TypeAccuracy, token_frequencies, type_accuracy
 from headscope.findings.resampling.bootstrap import Interval
 from headscope.findings.resampling.window_cells import documents_of
-from headscope.lens.result import LayerLens, Lens
+from headscope.lens.result import ConfusedTokens, LayerLens, Lens
 from headscope.lens.study import LensStudy
 from headscope.measuring.outcome import Outcome
 from headscope.measuring.run_windows import default_folder, stage
@@ -34,11 +35,12 @@ from headscope.settings import (
     refuse_unknown_options,
 )
 from headscope.system.progress import Progress, ProgressBars
+from headscope.text.in_memory import CorpusLike
 
 
 def lens(
     model: str | Path | LoadedModel = "demo",
-    corpus: str | Path | Sequence[str | Path] = "demo",
+    corpus: CorpusLike = "demo",
     *,
     texts: int | None = LENS_WINDOWS,
     first: bool = False,
@@ -59,7 +61,8 @@ def lens(
     Args:
         model: A hub id or a local folder, which are loaded with their head; or a model from
             `hs.load_model(..., head=True)`.
-        corpus: One or more of `demo`, a file, a folder, `-` for standard input, `hf:NAME`.
+        corpus: One or more of `demo`, a file, a folder, `-` for standard input, `hf:NAME`; or texts
+            in memory.
         texts: Number of windows, drawn at random over the corpus; None for all.
         first: Whether to take the first windows instead.
         positions: Maximum number of scored positions of a window, drawn at random; None for all.
@@ -131,7 +134,21 @@ def _result(
         ),
         token_types=types[0].types,
         by_frequency=types[0].by_frequency,
+        confused=_confused(study, guesses_of(table.cells, 0, documents)),
         folder=table.run.path,
+    )
+
+
+def _confused(study: LensStudy, guesses: Guesses) -> tuple[ConfusedTokens, ...]:
+    tokenizer = study.outcome.model.tokenizer
+    assert tokenizer is not None
+    text = tokenizer.token_text
+    return tuple(
+        ConfusedTokens(
+            tuple(text(token) for token in cluster.tokens),
+            tuple((text(c.true), text(c.taken_for), c.times, c.of) for c in cluster.confusions),
+        )
+        for cluster in confusion_clusters(guesses, len(study.layers) - 1)
     )
 
 

@@ -37,6 +37,24 @@ class LayerLens:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfusedTokens:
+    """Token types that the last layer takes for each other."""
+
+    tokens: tuple[str, ...]
+    """As text, those that are guessed most often first."""
+    confusions: tuple[tuple[str, str, int, int], ...]
+    """True token, what it is taken for, how often, of how many occurrences."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        names = ("true", "taken_for", "times", "of")
+        return {
+            "tokens": list(self.tokens),
+            "confusions": [dict(zip(names, one, strict=True)) for one in self.confusions],
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Lens:
     """What each layer of a model guesses, and how good its guesses are."""
 
@@ -56,6 +74,8 @@ class Lens:
     """Number of different true tokens."""
     by_frequency: tuple[FrequencyBin, ...]
     """Accuracy of the lens by how frequent a token type is, by layer."""
+    confused: tuple[ConfusedTokens, ...]
+    """Clusters of tokens that the last layer takes for each other, those with most errors first."""
     folder: Path
 
     @property
@@ -100,4 +120,5 @@ class Lens:
                 }
                 for one in self.by_frequency
             ],
+            "confused": [one.to_json() for one in self.confused],
         }

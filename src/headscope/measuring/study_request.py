@@ -11,6 +11,7 @@ from headscope.models.load import LoadOptions, load_model
 from headscope.models.loaded import LoadedModel
 from headscope.settings import SettingOptions, Settings, take_options
 from headscope.system.progress import Progress
+from headscope.text.in_memory import CorpusLike, corpus_sources
 from headscope.text.readers.columns import ColumnOptions, Columns
 
 
@@ -38,7 +39,7 @@ def study_settings(options: Mapping[str, Any], *, shard_windows: int) -> Setting
 
 
 def study_request(
-    corpus: str | Path | Sequence[str | Path],
+    corpus: CorpusLike,
     texts: int | None,
     options: Mapping[str, Any],
     *,
@@ -47,16 +48,15 @@ def study_request(
     """The windows that a study is asked for.
 
     Args:
-        corpus: One or more sources.
+        corpus: One or more sources, or texts in memory.
         texts: Number of windows; None for all.
         options: Of `StudyOptions`.
         first: Whether the first windows are taken, and not random ones.
     """
     if texts is not None and texts < 1:
         raise SettingsError(f"texts: {texts} is too few; ask for at least 1")
-    sources = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     columns = Columns.of(**take_options(options, ColumnOptions))
-    return CorpusRequest(tuple(str(source) for source in sources), texts, columns, first)
+    return CorpusRequest(corpus_sources(corpus), texts, columns, first)
 
 
 def load_with_head(

@@ -132,10 +132,20 @@ class HeadscopeTokenizer:
         # Padding is masked, so any id will do where the tokenizer has none.
         self.pad_id = 0 if tokenizer.pad_token_id is None else int(tokenizer.pad_token_id)
         self.mask_id = None if tokenizer.mask_token_id is None else int(tokenizer.mask_token_id)
+        self._decode = tokenizer.decode
 
     def encode(self, text: str) -> Encoding:
         """The tokens of a text with their character offsets, without special tokens around it."""
         return encode_in_pieces(self._encode_piece, text)
+
+    def token_text(self, token_id: int) -> str:
+        """A token by itself as text, for people.
+
+        Args:
+            token_id: Of the vocabulary.
+        """
+        text: str = self._decode([token_id])
+        return text
 
     def _limit(self, of_model: int | None, of_tokenizer: int | float | None) -> int | None:
         """Maximum number of tokens of a text, special ones included; None where there is none."""
