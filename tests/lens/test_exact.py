@@ -122,7 +122,7 @@ def assert_equal_to_plain(result, model, folder, family, tolerance=1e-4):
                 value = scores[score].value
                 value = np.log(value) if score == "rank" else value
                 assert value == pytest.approx(expected, abs=tolerance, rel=1e-6), (place, score)
-    spread = [layer.readings["lens"]["entropy"].value for layer in result.layers]
+    spread = [layer.readings["lens"]["cross_entropy"].value for layer in result.layers]
     assert np.ptp(spread) > 10 * tolerance, "too small to tell layers apart"
 
 
