@@ -21,7 +21,7 @@ import pandas as pd
 import headscope as hs
 from common.signal_of_heads import signal_of_heads
 from headscope.intervene.head_scores import gradient_scores
-from headscope.intervene.outcome import Outcome
+from headscope.measuring.outcome import Outcome
 from headscope.measuring.sample import choose_sample
 from headscope.models.loaded import LoadedModel
 from headscope.runs.folder import RunFolder

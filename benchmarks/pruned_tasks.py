@@ -28,10 +28,10 @@ from torch import Tensor
 
 from headscope.findings.resampling.window_cells import resample_windows
 from headscope.intervene.head_scores import gradient_scores, random_scores, written_scores
-from headscope.intervene.outcome import Outcome, OutcomeBatch, Reading
 from headscope.intervene.projection_edit import ProjectionEdit, edited, edits_without
 from headscope.intervene.pruned_folder import holds_bias
 from headscope.measuring.batch import batches
+from headscope.measuring.outcome import Outcome, OutcomeBatch, Reading
 from headscope.measuring.sample import choose_sample
 from headscope.measuring.writes import measure_writes
 from headscope.models.load import load_model

@@ -18,9 +18,9 @@ import torch
 
 from common.models_and_windows import windows_of
 from headscope.intervene.head_scores import written_scores
-from headscope.intervene.outcome import Outcome
 from headscope.intervene.projection_edit import edits_without
 from headscope.intervene.pruned_folder import SMALLER_FOLDER, holds_bias, write_pruned
+from headscope.measuring.outcome import Outcome
 from headscope.measuring.writes import measure_writes
 from headscope.models.load import load_model
 

@@ -39,6 +39,7 @@ from headscope.intervene.pruned_folder import (
     write_pruned,
 )
 from headscope.intervene.pruning import Pruning
+from headscope.measuring.outcome import Outcome
 from headscope.measuring.run_windows import stage
 from headscope.measuring.windows import CorpusRequest
 from headscope.measuring.writes import MeasuredWrites, measure_writes

@@ -144,8 +144,7 @@ class HeadscopeTokenizer:
         Args:
             token_id: Of the vocabulary.
         """
-        text: str = self._decode([token_id])
-        return text
+        return str(self._decode([token_id]))
 
     def _limit(self, of_model: int | None, of_tokenizer: int | float | None) -> int | None:
         """Maximum number of tokens of a text, special ones included; None where there is none."""

@@ -32,14 +32,16 @@ class Guesses:
     @property
     def correct(self) -> Float64[np.ndarray, "window layer slot"]:
         """1 where a layer guesses the true token, 0 where it does not."""
-        correct = (self.predicted == self.target[:, None]).astype(np.float64)
+        right = self.predicted == self.target[:, None]
+        correct: Float64[np.ndarray, "window layer slot"] = right.astype(np.float64)
         correct[~np.isfinite(self.predicted)] = np.nan
         return correct
 
     @property
     def scored(self) -> Bool[np.ndarray, "window slot"]:
         """Where a slot has a position."""
-        return np.isfinite(self.target)
+        scored: Bool[np.ndarray, "window slot"] = np.isfinite(self.target)
+        return scored
 
 
 def layer_means(guesses: Guesses, seed: int) -> dict[str, list[Interval]]:
