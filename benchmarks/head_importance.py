@@ -124,6 +124,7 @@ def main() -> None:
     parser.add_argument("corpus")
     parser.add_argument("models", nargs="+")
     parser.add_argument("--windows", type=int, default=16, help="Windows without each head.")
+    parser.add_argument("--tokens", type=int, default=128, help="In each of these windows.")
     parser.add_argument("--others", type=int, default=24, help="Windows of the scores.")
     parser.add_argument("--out", type=Path, help="Where studies are kept, and resumed.")
     given = parser.parse_args()
@@ -133,7 +134,13 @@ def main() -> None:
             model = hs.load_model(name, head=True)
             folder = (given.out or Path(scratch)) / f"ablate-{Path(name).name}"
             ablation = hs.ablate(
-                model, given.corpus, texts=given.windows, out=folder, min_tokens=100, progress=False
+                model,
+                given.corpus,
+                texts=given.windows,
+                window=given.tokens,
+                min_tokens=given.tokens - 4,
+                out=folder,
+                progress=False,
             )
             run = RunFolder(folder, Manifest.read(folder))
             shards = range(run.manifest.shards)

@@ -177,11 +177,15 @@ class Translation:
         return np.stack([loss * tokens, tokens], axis=1)
 
 
-def sample_of(model: LoadedModel, corpus: str, number: int) -> Sample:
-    """Windows of at least 64 tokens, a document each."""
+def sample_of(model: LoadedModel, corpus: str, number: int, tokens: int) -> Sample:
+    """Windows that are nearly full, a document each."""
     documents: list[Document] = list(read_conllu(SourceFile.at(Path(corpus))))
     assert model.tokenizer is not None
-    every = list(iter_windows(documents, model.tokenizer, min_tokens=64))
+    every = list(
+        iter_windows(
+            documents, model.tokenizer, window_tokens=tokens, min_tokens=tokens - tokens // 4
+        )
+    )
     chosen = choose_sample([window.document for window in every], number, seed=0)
     windows = [replace(every[place], tokens=()) for place in chosen]
     tags = {
@@ -254,16 +258,17 @@ def main() -> None:
     parser.add_argument("task", choices=["tags", "names", "translation"])
     parser.add_argument("model")
     parser.add_argument("--windows", type=int, default=48, help="Of each corpus.")
+    parser.add_argument("--tokens", type=int, default=128, help="In a window.")
     parser.add_argument("--probe", type=int, default=150, help="Windows that train the probe.")
     given = parser.parse_args()
     started = time.process_time()
     model = load_model(given.model, head=given.task != "tags")
     outcome = Outcome(model)
-    sample = sample_of(model, given.dev, given.windows)
-    choosing = sample_of(model, given.train, given.windows)
+    sample = sample_of(model, given.dev, given.windows, given.tokens)
+    choosing = sample_of(model, given.train, given.windows, given.tokens)
     task: Task
     if given.task == "tags":
-        task = Tags(outcome, sample_of(model, given.train, given.probe), sample)
+        task = Tags(outcome, sample_of(model, given.train, given.probe, given.tokens), sample)
     elif given.task == "names":
         task = Names(model.config.id2label)
     else:
