@@ -45,6 +45,15 @@ class LensMeasuring(OptionGroup, panel="Measuring"):
         bool,
         typer.Option("--whole-words", help="Masked language models: hide whole words, not tokens."),
     ] = False
+    probe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tokens|words",
+            help="tokens: also read layers through affine maps to the last layer, fitted on other "
+            "documents. words: probe layers of any model for parts of speech instead, on a "
+            "treebank.",
+        ),
+    ] = None
     layers: Annotated[
         str | None,
         typer.Option(help="Only these layers, numbered from 1, such as 1,6,11."),
@@ -54,8 +63,17 @@ class LensMeasuring(OptionGroup, panel="Measuring"):
     ] = DEFAULTS.batch_tokens
 
 
+@dataclass(frozen=True)
+class LensOutput(StudyOutput):
+    """What is written, and what is printed."""
+
+    figures: Annotated[
+        bool, typer.Option("--figures/--no-figures", help="Whether to write the figures.")
+    ] = True
+
+
 def lens_command(
-    corpus: LensCorpus, model: ModelOptions, measuring: LensMeasuring, output: StudyOutput
+    corpus: LensCorpus, model: ModelOptions, measuring: LensMeasuring, output: LensOutput
 ) -> None:
     """Show what each layer of a language model guesses, through the model's own head.
 
@@ -72,10 +90,15 @@ def lens_command(
     }
     with resumable():
         result = lens(**options, out=output.out, log=output.log, progress=not output.quiet)
+    if output.figures:
+        result.write_figures()
     if output.as_json:
         typer.echo(json.dumps(result.to_json()))
         return
-    _print_layers(result)
+    if result.usual_part is None:
+        _print_layers(result)
+    else:
+        _print_words(result)
     if not output.quiet:
         typer.echo(f"study   {result.folder}")
 
@@ -88,21 +111,49 @@ def _positions(text: str) -> int | None:
     return int(text)
 
 
-_READINGS = {"lens": "", "lens_unmasked": "unmasked"}
+def _print_words(result: "Lens") -> None:
+    rows = [
+        [str(layer.layer), value_cell(told, ".3f"), range_cell(told, ".3f")]
+        for layer in result.layers
+        for told in [layer.readings["probe"]["part_of_speech"]]
+    ]
+    print_table(
+        [Column(title, number=True) for title in ("layer", "part of speech", "95 % interval")],
+        rows,
+        title=f"{result.model}: {result.positions:,} words in {result.windows:,} windows of "
+        f"{result.corpus}, {result.documents:,} documents",
+        caption="share of words whose part of speech a linear probe tells, fitted on other "
+        "documents; layer 0: what the first layer reads",
+    )
+    assert result.usual_part is not None
+    typer.echo(f"the most frequent part of speech alone  {value_cell(result.usual_part, '.3f')}")
 
 
 def _print_layers(result: "Lens") -> None:
-    several = len(result.layers[0].readings) > 1
+    """A table for the lens, and one for the probe, if there is one."""
+    there = result.layers[0].readings
+    for kind in ("lens", "probe"):
+        if kind in there:
+            _print_scores(result, [name for name in there if name.partition("_")[0] == kind])
+    if result.by_frequency:
+        last = ", ".join(
+            f"{one.name}: {cell(one.accuracy[-1].value, '.3f')} ({one.types:,})"
+            for one in result.by_frequency
+        )
+        typer.echo(f"by type in the last layer, by occurrences (types)  {last}")
+
+
+def _print_scores(result: "Lens", readings: list[str]) -> None:
+    several = len(readings) > 1
     rows: list[list[str] | None] = []
-    for reading in result.layers[0].readings:
+    for reading in readings:
         if rows:
             rows.append(None)
         for layer in result.layers:
             scores = layer.readings[reading]
-            named = [_READINGS.get(reading) or "masked"] if several else []
             rows.append(
                 [
-                    *named,
+                    *([reading.partition("_")[2] or "masked"] if several else []),
                     str(layer.layer),
                     value_cell(scores["entropy"], ".2f"),
                     value_cell(scores["cross_entropy"], ".2f"),
@@ -120,15 +171,9 @@ def _print_layers(result: "Lens") -> None:
             *(Column(title, number=True) for title in titles),
         ],
         rows,
-        title=f"{result.model}: {result.positions:,} positions in {result.windows:,} windows of "
-        f"{result.corpus}, {result.documents:,} documents",
+        title=f"{readings[0]}, {result.model}: {result.positions:,} positions in "
+        f"{result.windows:,} windows of {result.corpus}, {result.documents:,} documents",
         caption="entropy, loss and KL to the last layer in nats; by type: accuracy with every "
         "token type counted alike; rank: geometric mean; layer 0: what the first layer reads",
         narrow=True,
     )
-    if result.by_frequency:
-        last = ", ".join(
-            f"{one.name}: {cell(one.accuracy[-1].value, '.3f')} ({one.types:,})"
-            for one in result.by_frequency
-        )
-        typer.echo(f"by type in the last layer, by occurrences (types)  {last}")

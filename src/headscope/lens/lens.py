@@ -8,14 +8,15 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.errors import ModelError, SettingsError
+from headscope.errors import ModelError, SettingsError, option
 from headscope.findings.lens.confusion import confusion_clusters
 from headscope.findings.lens.guesses import Guesses, guesses_of, layer_means
 from headscope.findings.lens.token_types import TypeAccuracy, token_frequencies, type_accuracy
 from headscope.findings.resampling.bootstrap import Interval
-from headscope.findings.resampling.window_cells import documents_of
+from headscope.findings.resampling.window_cells import documents_of, resample_windows
 from headscope.lens.result import ConfusedTokens, LayerLens, Lens
-from headscope.lens.study import LensStudy
+from headscope.lens.study import PROBE, LensStudy
+from headscope.lens.words import WordStudy
 from headscope.measuring.outcome import Outcome
 from headscope.measuring.run_windows import default_folder, stage
 from headscope.measuring.study import StudyTable, run_study
@@ -46,6 +47,7 @@ def lens(
     first: bool = False,
     positions: int | None = LENS_POSITIONS,
     whole_words: bool = False,
+    probe: str | None = None,
     out: str | Path | None = None,
     progress: bool | Progress = True,
     log: str | Path | None = None,
@@ -67,6 +69,10 @@ def lens(
         first: Whether to take the first windows instead.
         positions: Maximum number of scored positions of a window, drawn at random; None for all.
         whole_words: Whether masked language models have whole words hidden, and not tokens.
+        probe: `tokens`: layers are also read through affine maps to the last layer's states, which
+            are fitted on other documents and kept in the folder (`probe.safetensors`). `words`:
+            what layers hold of parts of speech, instead, for any model, on a corpus that marks
+            them.
         out: The folder of the study (default: one in `runs/`).
         progress: Whether to show progress on standard error, or an object that receives it.
         log: A file to which every event is appended as a line of JSON.
@@ -77,6 +83,8 @@ def lens(
     refuse_unknown_options("lens", options, StudyOptions)
     if positions is not None and positions < 1:
         raise SettingsError(f"positions: {positions} is too few; ask for at least 1")
+    if probe not in (None, "tokens", "words"):
+        raise SettingsError(f"probe: {probe!r} is unknown; choose tokens or words")
     settings = study_settings(options, shard_windows=LENS_SHARD)
     request = study_request(corpus, texts, options, first=first)
     with ExitStack() as stack:
@@ -85,17 +93,25 @@ def lens(
         loaded = load_with_head(model, options, reported)
         loaded.sites_of(settings.layers)
         head = OwnHead(loaded)
-        if not head.predicts:
+        folder = Path(out) if out is not None else default_folder(loaded.name, request, "lens")
+        study: LensStudy | WordStudy
+        if probe == "words":
+            study = WordStudy(head, request, settings)
+        elif head.predicts:
+            outcome = Outcome(loaded, settings.seed, whole_words=whole_words)
+            study = LensStudy(outcome, head, settings, positions, probe=probe is not None)
+        else:
             raise ModelError(
                 f"{loaded.name} has no head that predicts tokens, so its layers guess nothing; "
-                "choose a language model (causal, masked or encoder-decoder)"
+                "choose a language model (causal, masked or encoder-decoder), or pass "
+                f"{option('probe', 'words')} to see what its layers hold of parts of speech"
             )
-        outcome = Outcome(loaded, settings.seed, whole_words=whole_words)
-        study = LensStudy(outcome, head, settings, positions)
-        folder = Path(out) if out is not None else default_folder(loaded.name, request, "lens")
         table = run_study(study, loaded, request, settings, folder, progress=reported, log=log)
         with stage("resampling", reported):
-            result = _result(study, table, settings, str(request), positions)
+            if isinstance(study, WordStudy):
+                result = _words_result(study, table, settings, str(request))
+            else:
+                result = _result(study, table, settings, str(request), positions)
             table.write_result(result.to_json())
         return result
 
@@ -107,12 +123,13 @@ def _result(
     frequencies = _frequencies(study, table)
     readings: dict[str, dict[str, Sequence[Interval]]] = {}
     types: list[TypeAccuracy] = []
-    for group, name in enumerate(study.groups):
-        guesses = guesses_of(table.cells, group, documents)
-        types.append(type_accuracy(guesses, frequencies, settings.seed))
-        scores: dict[str, Sequence[Interval]] = dict(layer_means(guesses, settings.seed))
-        scores["token_type_accuracy"] = types[-1].overall
-        readings["lens" if group == 0 else f"lens_{name}"] = scores
+    for reading, prefix in {"lens": "", **({"probe": PROBE} if study.probe else {})}.items():
+        for group, name in enumerate(study.groups):
+            guesses = guesses_of(table.cells, group, documents, prefix)
+            types.append(type_accuracy(guesses, frequencies, settings.seed))
+            scores: dict[str, Sequence[Interval]] = dict(layer_means(guesses, settings.seed))
+            scores["token_type_accuracy"] = types[-1].overall
+            readings[reading if group == 0 else f"{reading}_{name}"] = scores
     return Lens(
         model=study.outcome.model.name,
         corpus=corpus,
@@ -135,6 +152,27 @@ def _result(
         token_types=types[0].types,
         by_frequency=types[0].by_frequency,
         confused=_confused(study, guesses_of(table.cells, 0, documents)),
+        folder=table.run.path,
+    )
+
+
+def _words_result(study: WordStudy, table: StudyTable, settings: Settings, corpus: str) -> Lens:
+    documents = documents_of(table.run, table.windows)
+    words = table.cells["words"][:, None]
+    right = resample_windows(table.cells["right"], words, documents, settings.seed).intervals()
+    usual = resample_windows(table.cells["usual"][:, None], words, documents, settings.seed)
+    return Lens(
+        model=study.head.model.name,
+        corpus=corpus,
+        outcome="words",
+        windows=len(table.windows),
+        documents=len(np.unique(documents)),
+        positions=int(words.sum()),
+        layers=tuple(
+            LayerLens(study.head.stack, layer, {"probe": {"part_of_speech": right[place]}})
+            for place, layer in enumerate(study.layers)
+        ),
+        usual_part=usual.intervals()[0],
         folder=table.run.path,
     )
 

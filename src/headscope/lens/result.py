@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from headscope.findings.lens.token_types import FrequencyBin
 from headscope.findings.resampling.bootstrap import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SCORES = ("entropy", "cross_entropy", "accuracy", "token_type_accuracy", "rank", "kl")
 """What a reading of a layer has, each with its interval."""
@@ -22,8 +25,9 @@ class LayerLens:
     layer: int
     """From 1; 0 stands for what the first layer reads."""
     readings: Mapping[str, Mapping[str, Interval]]
-    """The scores (`SCORES`) of the `lens`; of a masked language model the `lens` at hidden tokens,
-    and `lens_unmasked` at tokens that it sees."""
+    """The scores (`SCORES`) of the `lens` and, where one was asked for, the `probe`; of a masked
+    language model these are at hidden tokens, and `lens_unmasked` and `probe_unmasked` at tokens
+    that it sees."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -54,7 +58,7 @@ class ConfusedTokens:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lens:
     """What each layer of a model guesses, and how good its guesses are."""
 
@@ -62,25 +66,27 @@ class Lens:
     corpus: str
     outcome: str
     """What is guessed: causal (the next token), masked (hidden tokens), seq2seq (what the model
-    itself writes)."""
+    itself writes); or words (their part of speech, by probes)."""
     windows: int
     documents: int
     positions: int
     """Number of scored positions; of hidden ones, in a masked language model."""
-    positions_asked: int | None
+    positions_asked: int | None = None
     """Maximum number of scored positions of a window; None for all."""
     layers: tuple[LayerLens, ...]
-    token_types: int
+    token_types: int = 0
     """Number of different true tokens."""
-    by_frequency: tuple[FrequencyBin, ...]
+    by_frequency: tuple[FrequencyBin, ...] = ()
     """Accuracy of the lens by how frequent a token type is, by layer."""
-    confused: tuple[ConfusedTokens, ...]
+    confused: tuple[ConfusedTokens, ...] = ()
     """Clusters of tokens that the last layer takes for each other, those with most errors first."""
+    usual_part: Interval | None = None
+    """Of words: how often the part of speech is that which is most frequent in other documents."""
     folder: Path
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row per layer and reading (`lens`, `lens_unmasked`), the scores as columns."""
+        """A row per layer and reading (see `LayerLens`), the scores as columns."""
         rows = []
         for layer in self.layers:
             for reading, scores in layer.readings.items():
@@ -93,6 +99,22 @@ class Lens:
                     row |= {name: one.value, f"{name}_low": one.low, f"{name}_high": one.high}
                 rows.append(row)
         return pd.DataFrame(rows)
+
+    def figure(self, name: str = "lens-layers") -> "Figure":
+        """A figure: `lens-layers`, `lens-frequency` or `lens-confusion`.
+
+        Args:
+            name: Of the figure.
+        """
+        from headscope.pages.figures.lens import draw_lens
+
+        return draw_lens(name, self.to_json())
+
+    def write_figures(self) -> list[Path]:
+        """Write all figures that there is something to show in, as PNG, SVG and PDF."""
+        from headscope.pages.figures.lens import write_lens_figures
+
+        return write_lens_figures(self.to_json(), self.folder)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, as `headscope lens --json` prints them."""
@@ -120,5 +142,6 @@ class Lens:
                 }
                 for one in self.by_frequency
             ],
+            "most_frequent_part": None if self.usual_part is None else self.usual_part.to_json(),
             "confused": [one.to_json() for one in self.confused],
         }

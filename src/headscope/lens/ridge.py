@@ -23,6 +23,14 @@ class AffineMap:
     penalty: float
     """The multiple of the mean variance that was chosen."""
 
+    def on(self, device: torch.device) -> "AffineMap":
+        """The same map on a device.
+
+        Args:
+            device: Of what it is applied to.
+        """
+        return AffineMap(self.weight.to(device), self.bias.to(device), self.penalty)
+
     def __call__(self, rows: Float[Tensor, "row inputs"]) -> Float[Tensor, "row outputs"]:
         """The images of some rows, in their own precision.
 

@@ -5,23 +5,29 @@ layer. Masked language models have two groups of positions, which are never mixe
 hidden, and tokens that the model sees.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.kernels.prediction_scores import PredictionScores, Reference, prediction_scores
+from headscope.lens.probe import Probes, ProbeSums, halves_of
+from headscope.measuring.batch import batches
 from headscope.measuring.outcome import MOST_WRITTEN, Outcome, OutcomeBatch, window_generator
 from headscope.measuring.study import Advance, Cells, Setting
 from headscope.models.own_head import OwnHead
+from headscope.runs.folder import RunFolder
 from headscope.settings import Settings
+from headscope.system.progress import Progress
 from headscope.text.windows import Window
 
 SCORES = ("entropy", "cross_entropy", "rank", "predicted", "kl")
 """What is kept of each scored position and layer."""
+PROBE = "probe/"
+"""Before the names of scores through probes."""
 _AT_ONCE = 128
 """Positions whose scores over the vocabulary are held at once."""
 
@@ -33,7 +39,13 @@ class LensStudy:
     steps = 1
 
     def __init__(
-        self, outcome: Outcome, head: OwnHead, settings: Settings, positions: int | None
+        self,
+        outcome: Outcome,
+        head: OwnHead,
+        settings: Settings,
+        positions: int | None,
+        *,
+        probe: bool = False,
     ) -> None:
         """Say what is measured.
 
@@ -42,18 +54,17 @@ class LensStudy:
             head: Of the same model.
             settings: Which layers, and the seed.
             positions: Maximum number of scored positions of a window and group; None for all.
+            probe: Whether layers are also read through probes.
         """
         self.outcome, self.head = outcome, head
         self.groups: tuple[str, ...] = (
             ("masked", "unmasked") if outcome.kind == "masked" else ("scored",)
         )
-        self.layers: tuple[int, ...] = (
-            tuple(range(len(head.layers) + 1))
-            if settings.layers is None
-            else tuple(site.layer for site in head.layers if site.layer in settings.layers)
-        )
+        self.layers: tuple[int, ...] = head.numbers(settings.layers)
         """Numbers of the layers; 0 stands for what the first layer reads."""
         self._positions = positions
+        self.probe = probe
+        self._probes: Probes | None = None
         self._seed = settings.seed
         longest = MOST_WRITTEN if outcome.kind == "seq2seq" else settings.window_tokens
         self._slots = longest if positions is None else min(positions, longest)
@@ -65,6 +76,7 @@ class LensStudy:
             "outcome": self.outcome.kind,
             "positions": self._positions,
             "whole_words": self.outcome.whole_words,
+            "probe": self.probe,
         }
 
     @property
@@ -72,7 +84,36 @@ class LensStudy:
         """The true token of each scored position, and its scores by layer; NaN in empty slots."""
         slots = (len(self.groups), self._slots)
         by_layer = (len(self.groups), len(self.layers), self._slots)
-        return {"target": slots, **dict.fromkeys(SCORES, by_layer)}
+        probed = [f"{PROBE}{name}" for name in SCORES] if self.probe else []
+        return {"target": slots, **dict.fromkeys([*SCORES, *probed], by_layer)}
+
+    def prepare(self, run: RunFolder, progress: Progress) -> None:
+        """Fit the probes, and put them into the folder.
+
+        Args:
+            run: With the windows.
+            progress: Is told of every window.
+        """
+        if not self.probe:
+            return
+        manifest = run.manifest
+        progress.stage("fitting probes", total=manifest.corpus.windows)
+        sums: ProbeSums | None = None
+        for number in range(manifest.shards):
+            windows = run.read_windows(number)
+            for places in batches(windows, max_tokens=manifest.settings.batch_tokens):
+                some = [windows[place] for place in places]
+                batch = self.outcome.prepare(some)
+                every = np.any(self._candidates(some, batch), axis=0)
+                states = self.head.states(
+                    batch.inputs, torch.from_numpy(every).to(batch.scored.device)
+                )
+                sums = sums or ProbeSums(self.layers, states.shape[-1])
+                sums.add(states, halves_of(some, np.nonzero(every)[0]))
+                progress.advance(len(some))
+        assert sums is not None
+        self._probes = sums.fit()
+        self._probes.write(run.path)
 
     def measure(self, windows: Sequence[Window], advance: Advance) -> Cells:
         """The scores of a batch.
@@ -94,34 +135,52 @@ class LensStudy:
             states = self.head.states(batch.inputs, places.scored)
             for first in range(0, len(targets), _AT_ONCE):
                 some = slice(first, first + _AT_ONCE)
-                for layer, scores in self._by_layer(states[:, some], targets[some]):
+                halves = halves_of(windows, row[some])
+                for prefix, layer, scores in self._by_layer(states[:, some], targets[some], halves):
+                    known = np.isfinite(scores.entropy.cpu().numpy())
                     for name in SCORES:
                         values = getattr(scores, name).double().cpu().numpy()
-                        cells[name][row[some], group[some], layer, slot[some]] = values
+                        values[~known] = np.nan
+                        cells[f"{prefix}{name}"][row[some], group[some], layer, slot[some]] = values
         advance(len(windows))
         return cells
 
     def _by_layer(
-        self, states: Tensor, targets: Int[Tensor, " scored"]
-    ) -> list[tuple[int, PredictionScores]]:
-        """The scores of each layer that is asked for, by its place."""
+        self,
+        states: Float[Tensor, "layer scored d_model"],
+        targets: Int[Tensor, " scored"],
+        halves: Int[Tensor, " scored"],
+    ) -> Iterator[tuple[str, int, PredictionScores]]:
+        """The scores of each layer that is asked for: prefix of their names, place, scores."""
         last = self.head.answers(states[-1])
         reference = Reference.of(last)
-        found = []
         for place, layer in enumerate(self.layers):
             is_last = layer == len(self.head.layers)
             logits = last if is_last else self.head.answers(states[layer])
-            found.append((place, prediction_scores(logits, targets, reference)))
-        return found
+            scores = prediction_scores(logits, targets, reference)
+            yield "", place, scores
+            if self._probes is None:
+                continue
+            if not is_last:  # the last layer's states need no map to themselves
+                mapped = self._probes.apply(place, states[layer], halves)
+                scores = prediction_scores(self.head.answers(mapped), targets, reference)
+            yield PROBE, place, scores
 
-    def _places(self, windows: Sequence[Window], batch: OutcomeBatch) -> "_Places":
-        """Which positions are scored."""
+    def _candidates(
+        self, windows: Sequence[Window], batch: OutcomeBatch
+    ) -> list[Bool[np.ndarray, "batch position"]]:
+        """The positions of each group that may be scored."""
         candidates = [batch.scored.cpu().numpy()]
         if len(self.groups) == 2:
             visible = np.zeros_like(candidates[0])
             for row, window in enumerate(windows):
                 visible[row, : window.n_tokens] = ~window.special
             candidates.append(visible & ~candidates[0])
+        return candidates
+
+    def _places(self, windows: Sequence[Window], batch: OutcomeBatch) -> "_Places":
+        """Which positions are scored."""
+        candidates = self._candidates(windows, batch)
         chosen = np.full(candidates[0].shape, -1)
         for row, window in enumerate(windows):
             generator = window_generator(window, self._seed + 1)

@@ -20,7 +20,8 @@ A study says how it is called, what identifies it, and what it measures of a few
             return {"tokens": tokens, "by_kind": kinds.astype(np.float64)}
 
 A study of several windows at once has an attribute `together`: the number of consecutive windows of
-a shard that are a batch. `run_study` does the rest, with what `analyze` has: windows in the folder,
+a shard that are a batch. One that must look at all windows before it measures any has a method
+`prepare(run, progress)`. `run_study` does the rest, with what `analyze` has: windows in the folder,
 a shard at a time, written once with a receipt, one writer, progress and a log; the same call
 resumes. It gives the cells of all windows; `headscope.findings.resampling.window_cells` makes
 intervals of them.
@@ -103,6 +104,19 @@ class Study(Protocol):
         """
 
 
+@runtime_checkable
+class PreparedStudy(Protocol):
+    """A study that looks at all windows before it measures any."""
+
+    def prepare(self, run: RunFolder, progress: Progress) -> None:
+        """Do what comes first, a pure function of the windows.
+
+        Args:
+            run: The folder, which has the windows.
+            progress: Is told.
+        """
+
+
 @dataclass(frozen=True, eq=False)
 class StudyTable:
     """What a finished study measured."""
@@ -163,6 +177,8 @@ def run_study(
             restore_run_windows(model, request, folder, manifest, reported)
         run = RunFolder(folder, manifest)
         missing = missing_shards(run, reported)
+        if missing and isinstance(study, PreparedStudy):
+            study.prepare(run, reported)
         reported.stage(
             "windows",
             total=manifest.corpus.windows * study.steps,

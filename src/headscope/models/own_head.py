@@ -6,7 +6,7 @@ its blocks diverted, and the last block puts out the states in question. Whether
 whole pass gives is tried once on a few random tokens; a model for which it does not is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import torch
@@ -61,6 +61,16 @@ class OwnHead:
     def stack(self) -> str:
         """The stack that the layers are of."""
         return self.layers[0].stack
+
+    def numbers(self, layers: Collection[int] | None) -> tuple[int, ...]:
+        """The numbers of the layers that are asked for; 0 stands for what the first layer reads.
+
+        Args:
+            layers: Numbered from 1; None for all, and 0.
+        """
+        if layers is None:
+            return tuple(range(len(self.layers) + 1))
+        return tuple(site.layer for site in self.layers if site.layer in layers)
 
     def states(
         self, inputs: Inputs, scored: Bool[Tensor, "batch position"]
