@@ -130,7 +130,8 @@ def assert_equal_to_plain(result, model, folder, family, tolerance=1e-4):
 def test_every_layer_equals_hidden_states_through_the_head(name, corpus, tmp_path):
     folder = write_model(name, tmp_path / "model")
     model = hs.load_model(folder, head=True)
-    options = {**OPTIONS, "texts": 4, "first": True}
+    # A random T5 writes on and on: two windows are enough.
+    options = {**OPTIONS, "texts": 2 if name == "t5" else 4, "first": True}
     result = hs.lens(model, corpus, positions=None, out=tmp_path / "study", **options)
     assert_equal_to_plain(result, model, folder, FAMILIES[name])
     masked = FAMILIES[name][0] is AutoModelForMaskedLM
