@@ -7,6 +7,7 @@ random numbers; it gives back a few words on what it did.
 import json
 import os
 import random
+import shutil
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -219,7 +220,7 @@ def point_elsewhere(folder: Path, outside: Path, rng: random.Random) -> str:
     )
     good = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
     if rng.random() < 0.8:
-        path.unlink(missing_ok=True)
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     (folder / "part.safetensors").write_bytes(good)
     _replace_link(folder / "link.safetensors", outside / "model.safetensors")
     _replace_link(folder / "loop.safetensors", folder / "loop.safetensors")

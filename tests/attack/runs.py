@@ -3,8 +3,8 @@
 The subject is a finished run of a tiny model, with runs of the untrained model inside. Each case
 spoils a copy, uses it, and then looks: was anything outside touched, did a number change?
 
-Not tried, since nothing can tell: numbers forged with care in every file that holds them. A run is
-its author's word.
+Not tried, since nothing can tell: numbers forged with care in every file that holds them, or texts
+of windows that are put in the place of others. A run is its author's word.
 """
 
 import contextlib
@@ -156,7 +156,9 @@ def _snapshot(folder: Path) -> dict[str, object]:
     return found
 
 
-def _use(folder: Path, run: Path, action: str, *, nulls: bool, believed: bool) -> None:
+def _use(
+    folder: Path, run: Path, action: str, *, nulls: bool, believed: bool, retold: bool = False
+) -> None:
     """Do something with a spoilt run, then read it. AssertionError if a number changed.
 
     Args:
@@ -165,6 +167,7 @@ def _use(folder: Path, run: Path, action: str, *, nulls: bool, believed: bool) -
         action: What is done.
         nulls: Whether the results of the untrained models are read, too.
         believed: Whether the run says itself that it is another one, so that numbers may differ.
+        retold: Whether it may have other texts, with the same numbers.
     """
     match action:
         case "resume":
@@ -182,7 +185,8 @@ def _use(folder: Path, run: Path, action: str, *, nulls: bool, believed: bool) -
     read_examples(run, opened.manifest)
     truth = _truth(_base(folder))
     for name, value in _numbers(opened, results_of_nulls=nulls).items():
-        assert believed or value == truth[name], f"{name} changed silently"
+        may_differ = believed or (retold and name == "windows")
+        assert may_differ or value == truth[name], f"{name} changed silently"
 
 
 def _say_info(run: Path) -> None:
@@ -204,6 +208,7 @@ def _case(
     *,
     action: str | None = None,
     believed: bool = False,
+    retold: bool = False,
 ) -> Case:
     chosen = action or chance.choice(ACTIONS)
 
@@ -216,7 +221,7 @@ def _case(
             spoil(run, chance)
             planted += run.rglob("thesis.txt")
             nulls = "untrained" in name and "results" in name
-            _use(folder, run, chosen, nulls=nulls, believed=believed)
+            _use(folder, run, chosen, nulls=nulls, believed=believed, retold=retold)
         finally:
             assert _snapshot(victim) == before, "something outside was touched"
             assert all(path.exists() for path in planted), "a file of somebody else was deleted"
@@ -356,7 +361,9 @@ def _tables(chance: random.Random, folder: Path, place: int) -> Case:
 
     # Sums are not in the rows: reading alone shows the results, which are as they were.
     name = "sums spoilt" if kind == "safetensors" else f"{kind}: {how}"
-    return _case(name, chance, folder, place, spoil, action=action)
+    # Whole windows in another order, with all checksums made right, are told from the corpus alone.
+    retold = name in ("windows: a row in place of another", "windows: rows reversed")
+    return _case(name, chance, folder, place, spoil, action=action, retold=retold)
 
 
 def _count_windows_again(run: Path) -> None:

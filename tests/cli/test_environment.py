@@ -213,6 +213,22 @@ def test_an_interrupt_in_the_clean_up_of_an_object_is_not_lost(capsys, monkeypat
     assert said_by(capsys, monkeypatch) == (130, "headscope: interrupted\n")
 
 
+def test_an_interrupt_while_something_is_opened_gives_no_traceback(capsys, monkeypatch):
+    """What is half made cannot always be closed, which Python would tell in many lines."""
+
+    class HalfMade:
+        def __init__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(20)
+            self.made = True
+
+        def __del__(self):
+            assert self.made
+
+    monkeypatch.setattr(app, "build_app", lambda: lambda *arguments, **options: HalfMade())
+    assert said_by(capsys, monkeypatch) == (130, "headscope: interrupted\n")
+
+
 def test_where_no_thread_can_be_started_a_table_is_not_waited_for(monkeypatch):
     """Arrow would wait for ever for a thread of its own."""
 

@@ -143,6 +143,11 @@ def test_a_tokenizer_config_leads_nowhere(
     assert tokenizer.fingerprint == ours.fingerprint
 
 
+def test_an_encoder_that_claims_to_have_a_decoder_is_refused(copied: Path) -> None:
+    change(copied / "config.json", is_encoder_decoder=True)
+    assert_refused(copied, "has no decoder")
+
+
 def test_a_tokenizer_that_is_no_tokenizer_is_refused(copied: Path) -> None:
     change(copied / "tokenizer_config.json", tokenizer_class="AutoModel")
     assert_refused(copied, "not the name of a tokenizer")

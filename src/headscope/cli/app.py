@@ -4,6 +4,7 @@ import _thread
 import os
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any
@@ -114,7 +115,8 @@ def _run_command() -> None:
     except MemoryError:
         _say("out of memory; try a smaller --batch-tokens or --window, or a smaller model")
         sys.exit(1)
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort) as error:
+        _free_quietly(error)
         _say("interrupted")
         sys.exit(INTERRUPTED)
     except SystemExit as end:
@@ -162,6 +164,21 @@ def _no_interrupt_lost() -> Iterator[None]:
     sys.unraisablehook = interrupt_again
     try:
         yield
+    finally:
+        sys.unraisablehook = usual
+
+
+def _free_quietly(error: BaseException) -> None:
+    """Free what an interrupted command held, without a word of objects that were half made.
+
+    Libraries may fail to close what they had not finished opening; Python would print tracebacks.
+    """
+    usual, sys.unraisablehook = sys.unraisablehook, lambda unraisable: None
+    try:
+        at: BaseException | None = error
+        while at is not None:
+            traceback.clear_frames(at.__traceback__)
+            at = at.__context__
     finally:
         sys.unraisablehook = usual
 

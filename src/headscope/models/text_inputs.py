@@ -24,7 +24,7 @@ class TextInputs:
     @property
     def start_token_id(self) -> int:
         """The token that the decoder of an encoder-decoder reads first."""
-        start: int | None = self.config.decoder_start_token_id
+        start: int | None = getattr(self.config, "decoder_start_token_id", None)
         return self._padding_id if start is None else start
 
     def _text_inputs(

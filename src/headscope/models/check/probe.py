@@ -1,5 +1,6 @@
 """A tiny batch of random inputs for any model: what discovery and self-check run on."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -89,6 +90,11 @@ def probe_of(model: PreTrainedModel, seed: int = 0) -> Probe:
             padded["pixel_values"] = torch.randn(images, generator=generator)
             alone = None
     if model.config.is_encoder_decoder:
+        if "decoder_input_ids" not in inspect.signature(model.forward).parameters:
+            raise ModelError(
+                f"{type(model).__name__} has no decoder, but its config.json says so "
+                "(is_encoder_decoder); take the config.json that transformers wrote for the model"
+            )
         ids, mask = _random_tokens(model, _DECODER_TOKENS, generator)
         padded |= {"decoder_input_ids": ids, "decoder_attention_mask": mask}
         if alone is not None:
