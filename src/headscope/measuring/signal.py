@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.kernels.head_writes import write_root, write_sums
+from headscope.kernels.head_writes import write_sums
 from headscope.kernels.pairs import choose_pairs
 from headscope.kernels.relations import cell_shape, centred_directions, relation_sums
 from headscope.kernels.similarity import similarity
@@ -22,6 +22,7 @@ from headscope.measures.signal import GROUPS, LONGEST_PAIRED, SUMS
 from headscope.measuring.redundancy import LayerRedundancy, RedundancyCollector
 from headscope.measuring.repeats import repeat_sums
 from headscope.measuring.sample_pairs import WindowPairs, groups_of, pairs_of_window, partners_of
+from headscope.measuring.writes import write_roots
 from headscope.models.head_writes import (
     FoundWrites,
     ResidualReader,
@@ -87,7 +88,7 @@ class SignalCollector:
         self._groups[::every] = groups_of([window.document for window in windows[::every]])
         self._partners = partners_of(windows)
         self._tokens = min(settings.window_tokens, LONGEST_PAIRED)
-        self._roots = {site: write_root(found.weight) for site, found in self._writes.found.items()}
+        self._roots = write_roots(self._writes)
         stacks = dict.fromkeys(site.stack for site in sites)
         self.sites = {stack: [site for site in sites if site.stack == stack] for stack in stacks}
         self._every_site = tuple(sites)

@@ -19,6 +19,7 @@ from headscope.models.head_writes import FoundWrites, find_writes, reading_resid
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite, MassCapture
 from headscope.settings import Settings
+from headscope.system.threads import on_threads
 from headscope.text.windows import Window
 
 
@@ -52,7 +53,7 @@ def measure_writes(
         on_windows: Called with the number of windows of each batch that is done.
     """
     writes = find_writes(model, sites)
-    roots = {site: write_root(found.weight) for site, found in writes.found.items()}
+    roots = write_roots(writes)
     sums: dict[AttentionSite, WriteSums] = {}
     with reading_residuals(model, writes.found.values()) as residuals:
         for places in batches(windows, max_tokens=batch_tokens or Settings().batch_tokens):
@@ -73,6 +74,16 @@ def measure_writes(
                 model.forward_mass(labels.token_ids, labels.real, on_layer, sites=writes.found)
             on_windows(len(places))
     return MeasuredWrites(sums, writes)
+
+
+def write_roots(writes: FoundWrites) -> dict[AttentionSite, Tensor]:
+    """S with S S = W_O W_O', (head, d_head, d_head), of each layer whose W_O is known.
+
+    Args:
+        writes: What was found in a model.
+    """
+    with on_threads(1):  # the last bits of eigenvectors depend on their number
+        return {site: write_root(found.weight) for site, found in writes.found.items()}
 
 
 def text_tokens(model: LoadedModel, stack: str, labels: TokenLabels) -> Bool[Tensor, "batch token"]:
