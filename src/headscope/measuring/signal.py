@@ -22,7 +22,7 @@ from headscope.measures.signal import GROUPS, LONGEST_PAIRED, SUMS
 from headscope.measuring.redundancy import LayerRedundancy, RedundancyCollector
 from headscope.measuring.repeats import repeat_sums
 from headscope.measuring.sample_pairs import WindowPairs, groups_of, pairs_of_window, partners_of
-from headscope.measuring.writes import write_roots
+from headscope.measuring.write_roots import write_roots
 from headscope.models.head_writes import (
     FoundWrites,
     ResidualReader,

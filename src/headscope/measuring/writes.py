@@ -11,15 +11,15 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from headscope.kernels.head_writes import WriteSums, write_root, write_sums
+from headscope.kernels.head_writes import WriteSums, write_sums
 from headscope.kernels.window_batch import TokenLabels
 from headscope.measuring.batch import batches
 from headscope.measuring.labels import label_tokens, shifted_right
+from headscope.measuring.write_roots import write_roots
 from headscope.models.head_writes import FoundWrites, find_writes, reading_residuals
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite, MassCapture
 from headscope.settings import Settings
-from headscope.system.threads import on_threads
 from headscope.text.windows import Window
 
 
@@ -74,16 +74,6 @@ def measure_writes(
                 model.forward_mass(labels.token_ids, labels.real, on_layer, sites=writes.found)
             on_windows(len(places))
     return MeasuredWrites(sums, writes)
-
-
-def write_roots(writes: FoundWrites) -> dict[AttentionSite, Tensor]:
-    """S with S S = W_O W_O', (head, d_head, d_head), of each layer whose W_O is known.
-
-    Args:
-        writes: What was found in a model.
-    """
-    with on_threads(1):  # the last bits of eigenvectors depend on their number
-        return {site: write_root(found.weight) for site, found in writes.found.items()}
 
 
 def text_tokens(model: LoadedModel, stack: str, labels: TokenLabels) -> Bool[Tensor, "batch token"]:
