@@ -38,7 +38,7 @@ def test_hostile_runs_are_refused_in_one_line_or_do_no_harm(folder):
     )
 
 
-@pytest.mark.parametrize("total", ["total_distance_sum", "total_repetition_pairs"])
+@pytest.mark.parametrize("total", ["total_distance_sum", "total_repetition_expected"])
 def test_a_total_that_is_gone_does_not_take_its_measures_away_silently(demo_run, tmp_path, total):
     run = Path(shutil.copytree(demo_run.folder, tmp_path / "run"))
     with h5py.File(run / "results.nc", "a") as file:
