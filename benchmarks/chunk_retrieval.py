@@ -292,6 +292,7 @@ def main() -> None:
     parser.add_argument("speeches")
     parser.add_argument("--characters", type=int, default=60_000, help="of each kind of text")
     parser.add_argument("--tokens", type=int, default=100, help="mean size of a chunk")
+    parser.add_argument("--only", choices=["web texts", "addresses"])
     args = parser.parse_args()
     segmenter = hs.Segmenter("demo")
     embed = Embedder(segmenter)
@@ -301,6 +302,8 @@ def main() -> None:
         ("web texts", web_texts(web, args.characters)),
         ("addresses", address_texts(speeches, args.characters)),
     ):
+        if args.only not in (None, name):
+            continue
         print(f"\n{name}: {len(made.texts)} texts, {len(made.questions)} questions", flush=True)
         print("| | mean characters | recall | minus topics first | IoU | minus topics first |")
         print("| --- | --- | --- | --- | --- | --- |")
