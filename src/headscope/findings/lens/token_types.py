@@ -115,7 +115,7 @@ def _mean_over_types(accuracy: Float64[np.ndarray, "sample type"], documents: in
     value, samples = float(means[0]), means[1:]
     usable = samples[np.isfinite(samples)]
     if len(usable):
-        samples = samples - usable.mean() + value
+        samples = np.clip(samples - usable.mean() + value, 0.0, 1.0)
     return interval(value, samples, documents)
 
 

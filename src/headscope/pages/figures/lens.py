@@ -70,7 +70,10 @@ def layers_figure(values: Values) -> Figure:
                 )
                 label_layers(panel, line["layer"].to_numpy())
         panel.set_ylabel(title)
-        panel.set_ylim(bottom=0)
+        if score == "cross_entropy":
+            panel.set_yscale("log")  # the lens of the embeddings may be at a hundred nats
+        else:
+            panel.set_ylim(bottom=0)
     panels[0, 0].legend()
     return figure
 
