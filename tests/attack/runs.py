@@ -110,8 +110,9 @@ def _numbers(run: hs.Run, *, results_of_nulls: bool) -> dict[str, object]:
         numbers[name] = null.findings.window_table("encoder", ["pairs"]).columns["pairs"].tolist()
         if results_of_nulls:
             numbers[f"results of {name}"] = _results_of(null)
-    numbers["rows"] = run.rows().to_table().to_pylist()
-    numbers["windows"] = run.windows().to_table().to_pylist()
+    with run.files.refusing_unreadable():  # datasets of Arrow, which raise errors of their own
+        numbers["rows"] = run.rows().to_table().to_pylist()
+        numbers["windows"] = run.windows().to_table().to_pylist()
     numbers["results"] = _results_of(run)
     return numbers
 
