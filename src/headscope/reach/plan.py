@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headscope.errors import SettingsError
-from headscope.findings.reach.evidence import repeat_distances, splice_point
+from headscope.findings.reach.places import repeat_distances, splice_point
 from headscope.settings import MAX_NUMBER
 
 PARTS = ("shuffled", "use", "repeats", "untrained")

@@ -11,6 +11,8 @@ import numpy as np
 from jaxtyping import Float64
 from numpy.typing import NDArray
 
+from headscope.findings.reach.places import repeat_distances, splice_point
+
 VARIANTS = ("centred_cosine", "raw")
 GROUPS = ("all", "different_words", "sinks")
 COMPARISONS: Mapping[str, str] = {
@@ -20,31 +22,6 @@ COMPARISONS: Mapping[str, str] = {
     "learned": "the excess of the model minus that of models with random weights",
 }
 """What can be compared, in words."""
-
-
-def splice_point(window: int) -> int:
-    """The place of the first token of a spliced text that is from another document.
-
-    Args:
-        window: Length of the texts, in tokens.
-    """
-    return window // 2
-
-
-def repeat_distances(window: int) -> tuple[int, ...]:
-    """How far apart planted phrases are: 16, 64, 256, ... up to half a window.
-
-    >>> repeat_distances(512)
-    (16, 64, 256)
-
-    Args:
-        window: Length of the texts, in tokens.
-    """
-    found, distance = [], 16
-    while 2 * distance <= window:
-        found.append(distance)
-        distance *= 4
-    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from headscope.errors import RunError
-from headscope.findings.reach.evidence import (
-    GROUPS,
-    VARIANTS,
-    ReachEvidence,
-    repeat_distances,
-)
+from headscope.findings.reach.evidence import GROUPS, VARIANTS, ReachEvidence
+from headscope.findings.reach.places import repeat_distances
 from headscope.findings.reach.result import ReachResult
 from headscope.runs.files import is_there
 from headscope.runs.folder import RunFolder
