@@ -198,6 +198,7 @@ def test_streams_that_are_closed_or_full_give_no_traceback(tmp_path, stream):
 
 def test_an_interrupt_in_the_clean_up_of_an_object_is_not_lost(capsys, monkeypatch):
     """Python prints a traceback there, and goes on as if nothing had happened."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs
 
     class Thing:
         pass
@@ -215,6 +216,7 @@ def test_an_interrupt_in_the_clean_up_of_an_object_is_not_lost(capsys, monkeypat
 
 def test_an_interrupt_while_something_is_opened_gives_no_traceback(capsys, monkeypatch):
     """What is half made cannot always be closed, which Python would tell in many lines."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs
 
     class HalfMade:
         def __init__(self):

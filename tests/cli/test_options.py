@@ -41,6 +41,10 @@ OPTIONS = {
     "reach": "--corpus -c --window --windows -n --seed --text-column --model -m --dtype --device "
     "--allow-pickle --trust-remote-code --distances --layers --skip --untrained --out -o --figures "
     "--no-figures --json --quiet -q",
+    "lens": "--corpus -c --texts -n --first --seed --keep-duplicates --window --min-tokens "
+    "--text-column --id-column --label-column --model -m --dtype --device --allow-pickle "
+    "--trust-remote-code --layers --positions --whole-words --probe --batch-tokens --out -o --log "
+    "--figures --no-figures --json --quiet -q",
     "ablate": "--corpus -c --texts -n --first --seed --keep-duplicates --window --min-tokens "
     "--text-column --id-column --label-column --model -m --dtype --device --allow-pickle "
     "--trust-remote-code --layers --approximate --batch-tokens --out -o --log --all --json "

@@ -25,3 +25,11 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_remains(tmp_path, monkeyp
         write_whole(path, b"new")
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_pipe_is_not_replaced_by_a_file(tmp_path):
+    """As root, a device would be: `--out /dev/null`."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(RunError, match="no regular file"):
+        write_whole(tmp_path / "pipe", b"content")
+    assert (tmp_path / "pipe").is_fifo()

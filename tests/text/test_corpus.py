@@ -180,7 +180,7 @@ def test_missing_sources_are_refused_before_reading(tmp_path):
         read_corpus(["demo", tmp_path / "nothing.txt"])
     with pytest.raises(CorpusError, match="no corpus in the folder"):
         read_corpus([tmp_path])
-    with pytest.raises(CorpusError, match="no source given"):
+    with pytest.raises(CorpusError, match="the corpus is an empty list"):
         list(read_corpus([]))
 
 

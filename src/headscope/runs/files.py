@@ -43,6 +43,9 @@ def write_whole(path: Path, content: bytes, *, within: Path | None = None) -> st
     try:
         if within is not None:
             refuse_unwritable(path, within)
+        elif path.exists() and not (path.is_file() or path.is_dir()):
+            # A rename would put a file in the place of a device or pipe.
+            raise RunError(f"cannot write {path}: it is no regular file; name another file")
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as file:
             file.write(content)
