@@ -79,15 +79,19 @@ class _Packing:
 
     def chunks(self) -> list[tuple[int, int]]:
         """The spans of the best chunks."""
+        exact = False
         for tries in range(10 * _ROUNDS):
-            found = self._best(exact=tries >= _ROUNDS)
+            exact = exact or tries >= _ROUNDS
+            found = self._best(exact=exact)
             wrong = [span for span in found if self._breaks_sum(*span)]
             small = [span for span in found if self._too_small(*span)]
             if wrong:
                 for start, end in wrong:
                     self._known[end][start] = self.count(start, end)
             elif not small or not self._refine(found, small):
-                break
+                if exact or not small:
+                    break
+                exact = True  # a cut may look too small by sums alone
         return found
 
     def _units(self) -> list[tuple[int, int]]:
