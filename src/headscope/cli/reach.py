@@ -124,6 +124,8 @@ def reach_command(
 
 
 def _print(result: "Reach", output: ReachOutput) -> None:
+    from headscope.findings.reach.extent import LEAST_PAIRS
+
     def words(value: object) -> str:
         return value if isinstance(value, str) else "-"  # pandas makes NaN of None beside words
 
@@ -152,7 +154,7 @@ def _print(result: "Reach", output: ReachOutput) -> None:
         "alike than in the same sentences shuffled",
         narrow=True,
     )
-    if result.evidence.units < 10:
+    if result.evidence.units < LEAST_PAIRS:
         typer.echo("fewer than 20 documents answer nothing: ask for more --windows")
     heads = result.heads
     typer.echo(f"{int(heads['reaches'].sum())} of {len(heads)} heads reach at all (5 % false)")
