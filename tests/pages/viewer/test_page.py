@@ -299,6 +299,25 @@ def test_the_address_holds_the_state_and_brings_it_back(browser, opened, address
     again.page.close()
 
 
+def test_an_address_given_while_the_last_one_is_being_kept_is_followed(browser, address):
+    opened = open_page(browser, "about:blank")
+    # The page keeps its address after a pause. Here the pause ends at the worst moment: the
+    # reader has set another address, and the browser has not yet told the page so.
+    opened.page.add_init_script(
+        """const later = window.setTimeout;
+        window.setTimeout = (action, wait, ...rest) =>
+            wait === 250 ? ((window.keep = action), 0) : later(action, wait, ...rest);"""
+    )
+    opened.page.goto(address)
+    turn = opened.viewer_is_quiet()
+    opened.page.evaluate("() => { location.hash = 'head=3.1'; window.keep(); }")
+    turn = opened.viewer_is_quiet(turn)
+    assert opened.page.inner_text(".panel-title") == "A: layer 3, head 1"
+    opened.page.evaluate("() => window.keep()")
+    assert "head=3.1&show=" in opened.page.url
+    opened.page.close()
+
+
 def test_a_token_under_the_pointer_shows_its_row(opened, view):
     go(opened, "head=3.1", opened.viewer_is_quiet())
     place = view.tokens.index("dog")

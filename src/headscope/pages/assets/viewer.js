@@ -28,7 +28,8 @@ class Viewer {
     this.address = address;
     this.state = initialState(data);
     this.opened = this.state.A;
-    if (address) this.state = fromFragment(location.hash, this.state, data);
+    this.read = location.hash; // the address that the state is known to follow
+    if (address) this.state = fromFragment(this.read, this.state, data);
     this.active = "A";
     this.zoom = { factor: 1, from: 0 };
     root.classList.add("hs", "hs-viewer");
@@ -73,7 +74,8 @@ class Viewer {
   followAddress() {
     const follow = () => {
       if (!this.root.isConnected) return window.removeEventListener("hashchange", follow);
-      if (location.hash.slice(1) !== toFragment(this.state)) this.change(fromFragment(location.hash, this.state, this.data));
+      this.read = location.hash;
+      if (this.read.slice(1) !== toFragment(this.state)) this.change(fromFragment(this.read, this.state, this.data));
     };
     window.addEventListener("hashchange", follow);
   }
@@ -181,7 +183,11 @@ class Viewer {
   /** Put the state into the address after a pause: browsers refuse too many changes. */
   keepAddress() {
     clearTimeout(this.keeping);
-    this.keeping = setTimeout(() => history.replaceState(null, "", `#${toFragment(this.state)}`), 250);
+    this.keeping = setTimeout(() => {
+      if (location.hash !== this.read) return; // the reader went elsewhere, and followAddress is about to be told
+      history.replaceState(null, "", `#${toFragment(this.state)}`);
+      this.read = location.hash;
+    }, 250);
   }
 
   /** A matrix and a text for each head; what is in place already is not moved. */
