@@ -5,9 +5,9 @@
     python -m tests.attack.run --category corpora=500 --category runs=100 --minutes 30
 
 A case is refused (a HeadscopeError of one line) or harmless (it returns). Defects are a traceback,
-a hang, a change of the victim tree, and an opened pickle. Categories are the modules of this folder
-that have `CATEGORY` and `cases`. The victim is beside the folder that a category is given:
-`folder.parent / "victim"`.
+a hang, a change of the victim tree or of /dev, and an opened pickle. Categories are the modules of
+this folder that have `CATEGORY` and `cases`. The victim is beside the folder that a category is
+given: `folder.parent / "victim"`.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from typing import Any, NoReturn
 import tests.attack as package
 from headscope.errors import HeadscopeError
 from tests.attack.case import Case
-from tests.attack.victim import make_victim, snapshot
+from tests.attack.victim import devices, make_victim, snapshot
 
 LIMIT_S = 20.0
 """Of computing, for one case."""
@@ -74,14 +74,14 @@ def attack(
         limit_s: Maximum time of a case.
     """
     victim = make_victim(home / "victim")
-    before = snapshot(victim)
+    before = snapshot(victim) | devices()
     for case in cases:
         outcome, said = run_case(case, home, limit_s)
-        if (after := snapshot(victim)) != before:
-            changed = sorted(str(name) for name, _ in set(before.items()) ^ set(after.items()))
+        if (after := snapshot(victim) | devices()) != before:
+            changed = sorted({name for name, _ in set(before.items()) ^ set(after.items())})
             outcome, said = "touched", f"changed: {', '.join(changed)}\n{said}"
             shutil.rmtree(victim)
-            before = snapshot(make_victim(victim))
+            before = snapshot(make_victim(victim)) | devices()
         yield case, outcome, said
 
 

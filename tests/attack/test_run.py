@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import stat
 import sys
 import threading
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from headscope.errors import CorpusError
-from tests.attack import run
+from tests.attack import run, victim
 from tests.attack.case import Case
 
 
@@ -90,6 +91,26 @@ def test_a_touched_victim_is_noticed_and_restored(tmp_path, touch):
     assert outcome(lambda: touch(victim), tmp_path) == "touched"
     assert (victim / "untrained-0" / "thesis.txt").read_bytes().startswith(b"What a link")
     assert outcome(lambda: None, tmp_path) == "harmless"
+
+
+def test_a_replaced_device_is_noticed(tmp_path, monkeypatch):
+    pipe = tmp_path / "dev" / "pipe"
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+    monkeypatch.setattr(victim, "DEVICES", pipe.parent)
+
+    def replace():
+        (tmp_path / "file").touch()
+        (tmp_path / "file").rename(pipe)
+
+    assert outcome(lambda: None, tmp_path) == "harmless"
+    assert outcome(replace, tmp_path) == "touched"
+
+
+def test_devices_are_told_from_files():
+    kind, number = run.devices()["/dev/null"]
+    assert stat.S_ISCHR(kind)
+    assert number == os.makedev(1, 3)
 
 
 def unpickle_in_the_way_of_a_library():

@@ -2,8 +2,10 @@
 
 import hashlib
 import os
+import stat
 from pathlib import Path
 
+DEVICES = Path("/dev")
 FILES = {
     "thesis.txt": b"Years of work.\n",
     "untrained-0/thesis.txt": b"What a link once deleted.\n",
@@ -34,4 +36,13 @@ def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
         times = (status.st_mtime_ns, status.st_mode)
         size = status.st_size if digest else 0
         found[str(path.relative_to(folder))] = (size, *times, digest)
+    return found
+
+
+def devices() -> dict[str, tuple[object, ...]]:
+    """Kind and number of everything in /dev, by name: an attack as root could replace them."""
+    found: dict[str, tuple[object, ...]] = {}
+    for path in DEVICES.iterdir() if DEVICES.is_dir() else ():
+        status = path.lstat()
+        found[str(path)] = (stat.S_IFMT(status.st_mode), status.st_rdev)
     return found

@@ -1,13 +1,14 @@
 """Tables for other programs: what another library reads is what the run says."""
 
 import json
+import os
 
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.errors import SettingsError
+from headscope.errors import RunError, SettingsError
 
 
 @pytest.mark.parametrize("to", ["csv", "parquet"])
@@ -32,6 +33,13 @@ def test_an_unknown_format_and_a_file_in_the_way_are_refused(demo_run, tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(SettingsError, match="is a file"):
         demo_run.export(tmp_path / "file")
+    for name in ("rows.csv", "heads.csv"):  # written batch by batch, and whole
+        folder = tmp_path / f"with {name}"
+        folder.mkdir()
+        os.mkfifo(folder / name)
+        with pytest.raises(RunError, match=f"{name}: it is no regular file"):
+            demo_run.export(folder, to="csv")
+        assert (folder / name).is_fifo()
 
 
 def test_the_command_says_what_it_wrote(demo_run, tmp_path, monkeypatch, capsys):

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from headscope.errors import SettingsError, StorageError, option
 from headscope.findings.run_findings import RunFindings
-from headscope.runs.files import write_whole
+from headscope.runs.files import refuse_devices, write_whole
 
 Format = Literal["csv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -58,6 +58,7 @@ def _tables(findings: RunFindings) -> Iterator[tuple[str, pa.Table]]:
 def _write_rows(findings: RunFindings, path: Path, to: str) -> Path:
     """Write the rows batch by batch: a large run has millions."""
     part = path.with_name(f".{path.name}.part")
+    refuse_devices(path)
     try:
         with findings.folder.refusing_unreadable():
             rows = findings.folder.rows()

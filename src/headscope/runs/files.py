@@ -43,9 +43,8 @@ def write_whole(path: Path, content: bytes, *, within: Path | None = None) -> st
     try:
         if within is not None:
             refuse_unwritable(path, within)
-        elif path.exists() and not (path.is_file() or path.is_dir()):
-            # A rename would put a file in the place of a device or pipe.
-            raise RunError(f"cannot write {path}: it is no regular file; name another file")
+        else:
+            refuse_devices(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as file:
             file.write(content)
@@ -62,6 +61,16 @@ def write_whole(path: Path, content: bytes, *, within: Path | None = None) -> st
             "run the same command again: what was finished is kept"
         ) from error
     return hashlib.sha256(content).hexdigest()
+
+
+def refuse_devices(path: Path) -> None:
+    """Refuse to put a file in the place of a device or pipe, as a rename would.
+
+    Args:
+        path: A file that the user named, whether it exists or not.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise RunError(f"cannot write {path}: it is no regular file; name another file")
 
 
 def refuse_unwritable(path: Path, within: Path) -> None:
