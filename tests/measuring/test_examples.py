@@ -4,6 +4,7 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from headscope.errors import RunError
@@ -49,3 +50,12 @@ def test_a_run_without_examples_has_an_empty_table(tmp_path):
     (tmp_path / "examples.parquet").write_bytes(b"no table")
     with pytest.raises(RunError, match=r"examples\.parquet"):
         read_examples(tmp_path, manifest)
+
+
+def test_what_a_file_says_to_pandas_is_not_believed(demo_run, tmp_path):
+    table = pq.read_table(demo_run.folder / "examples.parquet")
+    for said in (b'{"columns": no JSON', b'{"index_columns": ["score"], "columns": []}'):
+        other = table.replace_schema_metadata({b"pandas": said})
+        pq.write_table(other, tmp_path / "examples.parquet")
+        examples = read_examples(tmp_path, demo_run.manifest)
+        assert examples.equals(read_examples(demo_run.folder, demo_run.manifest))

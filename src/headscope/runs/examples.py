@@ -70,7 +70,8 @@ def read_examples(folder: Path, manifest: Manifest) -> pd.DataFrame:
                 f"{folder / FILE_NAME} cannot be read: {in_one_line(error)}; "
                 "delete it and make the report again"
             ) from error
-    pairs: pd.DataFrame = table.to_pandas()
+    # What a file says to pandas about itself is neither checked nor needed.
+    pairs: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
     return pairs
 
 
