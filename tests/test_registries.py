@@ -110,31 +110,15 @@ def test_a_new_figure_is_drawn_and_has_its_section(run, page, tmp_path):
         run.figure("toy-figure")
 
 
-@pytest.fixture(scope="module")
-def judged_run(demo_model, tmp_path_factory):
-    """As many windows as verdicts need."""
-    return hs.analyze(
-        demo_model,
-        "demo",
-        texts=20,
-        window=32,
-        nulls=4,
-        null_seeds=2,
-        out=tmp_path_factory.mktemp("judged") / "run",
-        report=False,
-        progress=False,
-    )
-
-
-def test_a_new_claim_is_judged_and_in_the_report(judged_run, tmp_path):
+def test_a_new_claim_is_judged_and_in_the_report(verdict_run, tmp_path):
     with CLAIMS.including(TOY_CLAIM):
-        run = hs.open_run(judged_run.folder)
+        run = hs.open_run(verdict_run.folder)
         verdicts = {verdict.name: verdict for verdict in run.claims()}
         assert verdicts["toy-claim"].status == "holds"
         html = run.report(tmp_path / "report.html").path.read_text()
         assert "Toys are measured" in html
         assert "One toy was found." in html
-    assert "toy-claim" not in [verdict.name for verdict in run.claims()]
+    assert "toy-claim" not in [claim.name for claim in CLAIMS]
 
 
 def test_a_new_role_has_its_letter_colour_and_meaning(run, page):

@@ -60,10 +60,10 @@ def test_windows_of_a_divided_document_are_those_of_its_parts(monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_document(monkeypatch):
-    monkeypatch.setattr(module, "STRETCH_CHARACTERS", 1 << 14)
+    monkeypatch.setattr(module, "STRETCH_CHARACTERS", 1 << 13)
     tokenizer = HeadscopeTokenizer(tokenizer_of_all(), 128)
     peaks = []
-    for times in (6, 6, 24):  # the first time fills caches
+    for times in (3, 3, 12):  # the first time fills caches
         document = Document("id", (TEXT + "\n\n") * times)
         tracemalloc.start()
         for _ in cut_windows(document, tokenizer, window_tokens=32, min_tokens=4):
