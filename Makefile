@@ -2,6 +2,7 @@
 # make test    set up, run the tests
 # make test-oldest   the tests of all families with the oldest transformers that is allowed
 # make test-adapters   the adapters of the segmenter, with the libraries that they are for
+# make test-jupyterlab   views and reports in JupyterLab itself, in a browser
 # make test-faults   kills, full disks, damaged files: all of them (up to an hour)
 # make fuzz    10,000 damaged corpora and runs
 # make attack  2,000 hostile models, runs, corpora, requests, environments and numbers (hours)
@@ -30,7 +31,7 @@ RATIO  := $(BIN)/python benchmarks/forward_ratio.py --markdown --models $(MODELS
 # Windows of uneven lengths: EWT dev, if it is beside the repository.
 PARAGRAPHS ?= ../shared/corpora/ewt-dev.conllu.gz
 
-.PHONY: demo test test-oldest test-adapters test-faults fuzz attack check dist pages docs bench clean
+.PHONY: demo test test-oldest test-adapters test-jupyterlab test-faults fuzz attack check dist pages docs bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/headscope analyze
@@ -55,6 +56,16 @@ test-adapters: $(VENV)/.dev
 	$(ADAPTERS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 	  -e '.[demo,langchain,llama-index,chonkie,haystack,spacy]'
 	$(ADAPTERS)/bin/python -m pytest tests/segment/adapters \
+	  -o addopts='-q --strict-markers --import-mode=importlib -p no:cacheprovider'
+
+# JupyterLab brings thirty packages of its own: it stands on top of the environment of the tests, too.
+LAB := .cache/jupyterlab
+test-jupyterlab: $(VENV)/.dev
+	$(BIN)/python -m venv $(LAB)
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+	  > $$($(LAB)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/tests.pth
+	$(LAB)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt jupyterlab
+	PYTHONPATH=src $(LAB)/bin/python -m pytest tests/jupyterlab \
 	  -o addopts='-q --strict-markers --import-mode=importlib -p no:cacheprovider'
 
 test-faults: $(VENV)/.dev

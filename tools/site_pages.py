@@ -110,9 +110,11 @@ def notebook_page(path: Path) -> tuple[str, dict[str, bytes]]:
     for name in resources["outputs"]:
         body = body.replace(f"({name})", f"({path.stem}-{name})")
     body = re.sub(r"<style scoped>.*?</style>", "", body, flags=re.DOTALL)
+    # Plain tables look like those of other pages, and scroll in themselves on a phone.
+    body = body.replace('<table border="1" class="dataframe">', "<table>")
     note = f"*This page is a notebook: [{path.name}]({path.name}). Its cells are run by a test.*"
     title, _, rest = body.lstrip().partition("\n")
-    return f"{title}\n\n{note}\n{rest}", pictures
+    return f"{title}\n\n{note}\n\n{rest.lstrip()}", pictures
 
 
 def commands_page() -> str:

@@ -70,6 +70,19 @@ def in_one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:300] or type(error).__name__
 
 
+def kind_of(value: object) -> str:
+    """The type of a value with its article.
+
+    >>> kind_of(3), kind_of([])
+    ('an int', 'a list')
+
+    Args:
+        value: Any.
+    """
+    kind = type(value).__name__
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+
+
 def shortened(name: object, longest: int = 120) -> str:
     """A name from elsewhere, to be quoted in a message: of a long one, its start and its end.
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
-from headscope.errors import SettingsError, shortened
+from headscope.errors import SettingsError, kind_of, shortened
 from headscope.system.option_types import checked_options
 from headscope.system.option_types import refuse_unknown_options as refuse_unknown_options
 from headscope.system.option_types import take_options as take_options
@@ -279,7 +279,7 @@ class Settings:
             )
         for name, value in values.items():
             if type(value) not in _JSON_TYPES.get(name, (int,)):
-                raise SettingsError(f"settings: {name} is a {type(value).__name__}")
+                raise SettingsError(f"settings: {name} is {kind_of(value)}")
         layers = values.get("layers")
         if layers is not None and not all(type(layer) is int for layer in layers):
             raise SettingsError("settings: layers are whole numbers")

@@ -26,3 +26,19 @@ def test_the_table_in_the_readme_is_that_of_the_demo(command, tmp_path):
     assert done.code == 0, done.err
     assert len(shown(README)) == 7
     assert shown(done.out) == shown(README)
+
+
+def test_the_lines_of_python_run_as_they_stand(copied_run, demo_model, tmp_path, monkeypatch):
+    """On a run that is there already: the README says that it may be opened as well."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("headscope.models.load.load_model", lambda *_, **__: demo_model)
+    (code,) = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    analysed = re.compile(
+        r'^run = hs\.analyze\("demo", "demo", texts=60, out="runs/example"\)', re.M
+    )
+    code, replaced = analysed.subn(f"run = hs.open_run({str(copied_run)!r})", code)
+    assert replaced == 1
+    names = {}
+    exec(code, names)
+    assert len(names["run"].heads) == 72
+    assert len(names["view"].pairs) > 0

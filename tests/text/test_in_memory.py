@@ -90,7 +90,7 @@ def test_a_list_of_names_is_read_as_files_and_a_missing_one_is_refused(tmp_path)
     ("corpus", "says"),
     [
         (None, "the corpus is a NoneType; pass the name of a source"),
-        (3, "the corpus is a int"),
+        (3, "the corpus is an int"),
         ([], "the corpus is an empty list"),
         (["A text.", None], "item 2 of the corpus is a NoneType"),
         (["A text.", "demo"], "mixes names and texts: 'demo' names a source, 'A text.' does not"),
@@ -196,7 +196,7 @@ ModelError: model came without its tokenizer; pass tokenizer=
 ModelError: the tokenizer is a str; pass one of transformers
 ModelError: tokenizer: demo is loaded and has its own; pass the tokenizer to hs.load_model
 CorpusError: the text is None, not a string; pass a string
-CorpusError: the text is a int, not a string; pass a string
+CorpusError: the text is an int, not a string; pass a string
 CorpusError: the texts are one string; put it into a list
 """
 

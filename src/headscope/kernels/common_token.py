@@ -11,10 +11,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headscope.kernels.cpu.jit.common_token import CONTEXT_TOKENS
 from headscope.kernels.pairs import Pairs
 from headscope.kernels.token_rows import Rows
 from headscope.kernels.window_batch import WindowBatch
+
+CONTEXT_TOKENS = 5
+"""A token lies in the context of another one if it is at most this far from an occurrence of it.
+
+The compiled form has the same number, so that this one can be had without compiled code."""
 
 
 @dataclass(frozen=True, slots=True)

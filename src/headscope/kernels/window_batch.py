@@ -11,12 +11,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from headscope.kernels.cpu.jit.count_pairs import count_by_distance
-
 GROUPS = ("sentence", "token", "word", "lemma")
 """The ways in which two tokens of a window may belong together."""
 
 SENTENCE, TOKEN, WORD, LEMMA = range(len(GROUPS))
+
+_FEW_TOKENS = 1024
+"""Batches of up to this number are counted without compiled loops, which take longer to load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +111,30 @@ def pair_baseline(labels: TokenLabels, counted: Bool[Tensor, "batch token"]) -> 
     """
     pairs, together = np.zeros(counted.shape), np.zeros(labels.groups.shape)
     groups = labels.groups.contiguous().cpu().numpy()
-    count_by_distance(counted.contiguous().cpu().numpy(), groups, pairs, together)
+    _count_by_distance(counted.contiguous().cpu().numpy(), groups, pairs, together)
     return PairBaseline(
         pairs=torch.from_numpy(pairs).to(counted.device),
         rates=torch.from_numpy(together / np.maximum(pairs, 1)).to(counted.device),
     )
+
+
+def _count_by_distance(
+    counted: Bool[np.ndarray, "batch token"],
+    groups: Int[np.ndarray, "group batch token"],
+    pairs: Float[np.ndarray, "batch distance"],
+    together: Float[np.ndarray, "group batch distance"],
+) -> None:
+    """Count all pairs of counted tokens by distance, and those that belong together."""
+    if counted.size > _FEW_TOKENS:
+        from headscope.kernels.cpu.jit.count_pairs import count_by_distance
+
+        count_by_distance(counted, groups, pairs, together)
+        return
+    for distance in range(1, counted.shape[1]):
+        both = counted[:, :-distance] & counted[:, distance:]
+        one, other = groups[..., :-distance], groups[..., distance:]
+        pairs[:, distance] = both.sum(axis=-1)
+        together[..., distance] = (both & (one == other) & (one >= 0)).sum(axis=-1)
 
 
 def first_occurrence(token_ids: Int[Tensor, "batch token"]) -> Int[Tensor, "batch token"]:

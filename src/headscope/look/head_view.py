@@ -126,7 +126,7 @@ class HeadView:
         focal = "" if p["focal"] is None else f", focal token {p['focal']!r}"
         return (
             f"HeadView(layer {self.layer}, head {self.head} of {self.view.model}: {p['pairs']} "
-            f"pairs, mean distance {p['mean_distance']:.1f}{focal})"
+            f"pair{'' if p['pairs'] == 1 else 's'}, mean distance {p['mean_distance']:.1f}{focal})"
         )
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from headscope.kernels.cpu.jit.sum_rows import add_triangles
 from headscope.measures.columns import COLUMNS
 from headscope.runs.left_out import LeftOut
 from headscope.runs.shards import Shard, packed_shape
@@ -148,6 +147,9 @@ class ShardBuilder:
             self._arrays[key] = array_apart((len(layers), heads, *kept[1:]))
         sums = self._arrays[key][layers.index(layer), : len(values)]
         if symmetric:
+            # Compiled; whoever looks at one text needs none of it.
+            from headscope.kernels.cpu.jit.sum_rows import add_triangles
+
             n = values.shape[-1]
             add_triangles(values.reshape(-1, n, n), sums.reshape(-1, sums.shape[-1]))
         else:

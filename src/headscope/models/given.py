@@ -5,7 +5,7 @@ from pathlib import Path
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from headscope.errors import ModelError
+from headscope.errors import ModelError, kind_of
 from headscope.models.loaded import LoadedModel
 from headscope.models.tokenizer import HeadscopeTokenizer
 
@@ -40,10 +40,10 @@ def refuse_other_objects(spec: object, tokenizer: object) -> None:
         )
         if isinstance(spec, nn.Sequential) and len(spec) and _has_model(spec[0], "auto_model"):
             inside = "; pass its [0].auto_model, and its tokenizer as tokenizer="
-        raise ModelError(f"the model is a {type(spec).__name__}{inside}")
+        raise ModelError(f"the model is {kind_of(spec)}{inside}")
     if tokenizer is not None and not isinstance(tokenizer, PreTrainedTokenizerBase):
         raise ModelError(
-            f"the tokenizer is a {type(tokenizer).__name__}; pass one of transformers, such as "
+            f"the tokenizer is {kind_of(tokenizer)}; pass one of transformers, such as "
             "AutoTokenizer.from_pretrained(...)"
         )
 

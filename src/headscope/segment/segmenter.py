@@ -56,7 +56,8 @@ class Segmenter:
 
     def __repr__(self) -> str:
         chosen = self.settings
-        return f"Segmenter({self.model.name}, by {chosen.by}, mode {chosen.mode or 'auto'})"
+        by = f"by {chosen.by}, " if chosen.by else ""
+        return f"Segmenter({self.model.name}, {by}mode {chosen.mode or 'auto'})"
 
     @property
     def weights(self) -> SegmenterWeights:

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headscope.errors import SettingsError, shortened
+from headscope.errors import SettingsError, kind_of, shortened
 
 _HINTS = {
     "pairs": "write a rule such as 'top:0.01' or 'max:0.3'",
@@ -100,9 +100,7 @@ def _whole_numbers(name: str, value: Any) -> list[int]:
 
 
 def _refusal(name: str, value: object, hint: str) -> SettingsError:
-    kind = type(value).__name__
-    article = "an" if kind[0].lower() in "aeiou" else "a"
-    shown = "" if value is None else f" is {article} {kind}"
+    shown = "" if value is None else f" is {kind_of(value)}"
     return SettingsError(
         f"{name.replace('_', ' ')}: {shortened(repr(value), 60)}{shown or ' is no value'}; {hint}"
     )

@@ -5,7 +5,6 @@ would make every interval narrow.
 """
 
 import unicodedata
-from functools import cache
 from hashlib import blake2b
 
 import numpy as np
@@ -15,9 +14,6 @@ from headscope.text.stretches import stretches
 
 HASH_BYTES = 16
 """Of a document's text: few enough to keep for every document of a corpus."""
-
-_END_OF_PUNCTUATION = 0x20000
-"""No punctuation is beyond it, in Unicode as Python knows it; a test holds that."""
 
 
 def document_hash(text: str) -> str:
@@ -39,7 +35,7 @@ def document_hash(text: str) -> str:
     between = ""
     for stretch in stretches(Document("", text)):
         folded = unicodedata.normalize("NFKC", stretch.document.text).casefold()
-        if words := folded.translate(_punctuation_as_space()).split():
+        if words := folded.translate(_PUNCTUATION_AS_SPACE).split():
             digest.update(_encoded(between + " ".join(words)))
             between = " "
     if not between:
@@ -78,8 +74,13 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-@cache
-def _punctuation_as_space() -> dict[int, str]:
-    """For `str.translate`; made when the first document is hashed, not on import."""
-    codes = range(_END_OF_PUNCTUATION)
-    return {code: " " for code in codes if unicodedata.category(chr(code)).startswith("P")}
+class _PunctuationAsSpace(dict[int, int | str]):
+    """For `str.translate`: it learns a character when it first meets it."""
+
+    def __missing__(self, code: int) -> int | str:
+        is_punctuation = unicodedata.category(chr(code)).startswith("P")
+        self[code] = " " if is_punctuation else code
+        return self[code]
+
+
+_PUNCTUATION_AS_SPACE = _PunctuationAsSpace()

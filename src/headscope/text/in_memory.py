@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headscope.errors import CorpusError, shortened
+from headscope.errors import CorpusError, kind_of, shortened
 from headscope.text.document import CorpusHasher, Document
 from headscope.text.readers import file_endings
 from headscope.text.readers.columns import Columns
@@ -61,7 +61,7 @@ class TextsInMemory:
             for number, row in enumerate(self.rows, start=1):
                 if not isinstance(row, Mapping):
                     raise CorpusError(
-                        f"rows {number} is a {type(row).__name__}, not a dict of columns; {_HOW}"
+                        f"rows {number} is {kind_of(row)}, not a dict of columns; {_HOW}"
                     )
                 columns.check(map(str, row), f"rows {number}")
                 yield {name: _plain(row[name]) for name in columns.names()}
@@ -132,7 +132,7 @@ def corpus_sources(corpus: CorpusLike) -> Sources:
         texts = [_plain(text) for text in corpus.to_list()]
         return Sources([TextsInMemory(texts, "texts")])
     if isinstance(corpus, bytes) or not isinstance(corpus, Iterable):
-        raise CorpusError(f"the corpus is a {type(corpus).__name__}; {_HOW}")
+        raise CorpusError(f"the corpus is {kind_of(corpus)}; {_HOW}")
     if hasattr(corpus, "column_names"):  # a streaming dataset
         return Sources([TextsInMemory(corpus, "rows")])
     if isinstance(corpus, Iterator):
@@ -153,7 +153,7 @@ def checked_text(text: object) -> str:
     """
     if isinstance(text, str):
         return text
-    what = "None" if text is None else f"a {type(text).__name__}"
+    what = "None" if text is None else kind_of(text)
     hint = "pass one text at a time"
     if hasattr(text, "dtype"):
         hint = "pass the text itself, which the model's tokenizer reads"
@@ -211,7 +211,7 @@ def _listed(entries: Sequence[Any]) -> Sources:
     for number, entry in enumerate(entries, start=1):
         if not isinstance(entry, str | Path | TextsInMemory):
             raise CorpusError(
-                f"item {number} of the corpus is a {type(entry).__name__}, neither a text nor the "
+                f"item {number} of the corpus is {kind_of(entry)}, neither a text nor the "
                 f"name of a source; {_HOW}"
             )
     named = [not isinstance(entry, str) or names_source(entry) for entry in entries]

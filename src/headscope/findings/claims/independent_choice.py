@@ -65,19 +65,16 @@ def independent_distinct(
     place = np.searchsorted(tokens.ids, focal).clip(max=len(tokens.ids) - 1)
     known = (focal >= 0) & (tokens.ids[place] == focal)
     # How often each token was chosen, and could have been, in each half of the documents.
-    chosen = np.zeros((2, len(tokens.ids)))
     window, _ = np.nonzero(known)
-    np.add.at(chosen, (tokens.half[window], place[known]), 1)
-    offered = np.zeros_like(chosen)
     half_of_entry = tokens.half[tokens.window]
-    np.add.at(offered, (half_of_entry, tokens.token), heads)
+    chosen = _by_half(tokens.half[window], place[known], len(tokens.ids))
+    offered = heads * _by_half(half_of_entry, tokens.token, len(tokens.ids))
     # A token that is rare in the other half is judged by its frequency in the window.
-    by_class = np.zeros((2, _CLASSES, 2))
     of_entry = _choices_per_entry(place, known, tokens)
-    np.add.at(by_class[..., 0], (half_of_entry, tokens.frequency), of_entry)
-    np.add.at(by_class[..., 1], (half_of_entry, tokens.frequency), heads)
+    chosen_of_class = _by_half(half_of_entry, tokens.frequency, _CLASSES, of_entry)
+    offered_of_class = heads * _by_half(half_of_entry, tokens.frequency, _CLASSES)
     other = 1 - half_of_entry
-    prior = (by_class[..., 0] + 1e-9) / np.maximum(by_class[..., 1], 1)
+    prior = (chosen_of_class + 1e-9) / np.maximum(offered_of_class, 1)
     rate = (chosen[other, tokens.token] + heads * prior[other, tokens.frequency]) / (
         offered[other, tokens.token] + heads
     )
@@ -87,6 +84,17 @@ def independent_distinct(
     choosing = known.sum(axis=1)[tokens.window]
     distinct = 1 - (1 - probability) ** choosing
     return np.bincount(tokens.window, weights=distinct, minlength=n_windows)
+
+
+def _by_half(
+    half: Int[np.ndarray, " entry"],
+    kind: Int[np.ndarray, " entry"],
+    kinds: int,
+    weights: Float64[np.ndarray, " entry"] | None = None,
+) -> Float64[np.ndarray, "half kind"]:
+    """How often each kind is in each half. Many times as fast as np.add.at, and as exact."""
+    counts = np.bincount(half * kinds + kind, weights=weights, minlength=2 * kinds)
+    return counts.astype(np.float64).reshape(2, kinds)
 
 
 def _choices_per_entry(
@@ -115,9 +123,10 @@ def choice_stability(
     place = np.searchsorted(tokens.ids, focal).clip(max=len(tokens.ids) - 1)
     known = (focal >= 0) & (tokens.ids[place] == focal)
     heads = focal.shape[1]
-    profiles = np.zeros((2, heads, len(tokens.ids)))
+    ids = len(tokens.ids)
     window, head = np.nonzero(known)
-    np.add.at(profiles, (tokens.half[window], head, place[known]), 1)
+    counts = _by_half(tokens.half[window], head * ids + place[known], heads * ids)
+    profiles = counts.reshape(2, heads, ids)
     lengths = np.linalg.norm(profiles, axis=2, keepdims=True)
     profiles /= np.maximum(lengths, 1e-12)
     alike = profiles[0] @ profiles[1].T

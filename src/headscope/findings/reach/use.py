@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from headscope.findings.reach.evidence import ReachEvidence
 from headscope.findings.reach.extent import RESAMPLES, resampled_means
@@ -149,6 +148,8 @@ def _rank_correlation(
     first: Float64[np.ndarray, "sample row"], second: Float64[np.ndarray, "sample row"]
 ) -> Float64[np.ndarray, " sample"]:
     """Spearman's rank correlation over rows, of each sample."""
+    from scipy.stats import rankdata  # a second to import: every table of verdicts would wait
+
     ranks = [rankdata(values, axis=1) for values in (first, second)]
     centred = [one - one.mean(1, keepdims=True) for one in ranks]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
-from scipy.stats import rankdata
 
 from headscope.findings.resampling.bootstrap import Interval, draw_documents, interval
 from headscope.findings.resampling.documents import document_numbers
@@ -65,6 +64,8 @@ class WindowRatios:
         """
         if self.documents < 4 or self.numerators.shape[1] < 3:
             return float("nan")
+        from scipy.stats import rankdata  # slow to import, and few ask for this
+
         rng = np.random.default_rng(seed)
         correlations = []
         for _ in range(SPLITS):
