@@ -63,6 +63,7 @@ def _word_tokens(model: LoadedModel, text: str) -> Int[np.ndarray, " token"]:
     """The tokens of a text that have a letter or a digit."""
     encoding = text_tokenizer(model).encode(text)
     starts, ends = encoding.starts.tolist(), encoding.ends.tolist()
-    kept = [any(map(str.isalnum, text[start:end])) for start, end in zip(starts, ends, strict=True)]
+    words = (text[start:end] for start, end in zip(starts, ends, strict=True))
+    kept = [word.isalnum() or any(map(str.isalnum, word)) for word in words]
     found: Int[np.ndarray, " token"] = encoding.token_ids[np.array(kept, dtype=bool)]
     return found
