@@ -140,7 +140,9 @@ def segment_command(
         if not output.quiet:
             remark = " (--mode sets it)" if segments.mode == "auto" else ""
             sys.stderr.write(f"mode: {segmenter.mode_of(first)}{remark}\n")
-            if segments.by != "topic" and (confidence := segmenter.confidence(first)) < FAMILIAR:
+            # Topics of punctuated text need no weights, so that there may be none to ask.
+            needed = segments.by != "topic" or segmenter.mode_of(first) == "unpunctuated"
+            if needed and (confidence := segmenter.confidence(first)) < FAMILIAR:
                 sys.stderr.write(
                     "warning: the weights do not know the language of this text (confidence "
                     f"{confidence:.2f}); sentences are found by rules, at punctuation alone. "

@@ -9,7 +9,7 @@ four times as fast on processors that multiply it, and not used on others.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -104,7 +104,7 @@ def quick_linear_maps(rows: int = _ROWS) -> Iterator[None]:
 
 def can_be_rough() -> bool:
     """Whether this processor multiplies bfloat16, so that it is quicker than single precision."""
-    known = getattr(torch.cpu, "get_capabilities", dict)()
+    known: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
     return any(known.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
 
 
