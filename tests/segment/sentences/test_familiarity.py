@@ -46,7 +46,10 @@ def test_unpunctuated_text_in_an_unknown_language_is_not_cut_at_random(segmenter
     scores = segmenter.boundary_scores(bare)
     assert (scores.mode, scores.by_rules) == ("unpunctuated", True)
     assert segmenter.split(bare) == [bare]
-    short = "nous avons attendu le train pendant une heure sur le quai personne ne nous a rien dit"
+    short = (
+        "nous avons attendu le train pendant une heure sur le quai personne ne nous a rien dit que "
+        "peut on faire je vais demain une lettre a la compagnie"
+    )
     assert segmenter.boundary_scores(short).by_rules
     assert segmenter.split(short) == [short]
 
