@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import headscope as hs
+from headscope.segment import segmenter
+from headscope.segment.training.fit_boundary_net import TrainingSettings
 from tests.segment.page_code import python_of
 
 GERMAN = Path(__file__).parents[3] / "shared/corpora/de-gsd-dev.conllu.gz"
@@ -28,6 +30,7 @@ def test_a_language_is_taught_as_the_page_says(demo_model, tmp_path, monkeypatch
     with gzip.open(tmp_path / GERMAN.name, "wt") as file:
         file.write("\n\n".join(sentences) + "\n\n")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(segmenter, "TrainingSettings", lambda: TrainingSettings(epochs=1))
     assert "range(0, 600, 20)" in recipe
     names = {"hs": hs}
     exec(recipe.replace("600", "80"), names)
