@@ -79,6 +79,33 @@ def test_an_unknown_language_is_warned_about(command, tmp_path):
     assert "warning: the weights do not know the language" in outcome.err
     assert len(outcome.out.splitlines()) == 3
     assert command("segment", tmp_path / "german.txt", "-q").err == ""
+    bare = german.replace(",", "").replace(".", "").lower()
+    (tmp_path / "bare.txt").write_text(bare)
+    for options in ((), ("--by", "topic"), ("--max-tokens", 40)):
+        outcome = command("segment", tmp_path / "bare.txt", *options)
+        assert "mode: unpunctuated" in outcome.err
+        assert "warning: the weights do not know the language" in outcome.err
+
+
+def test_progress_has_a_total_where_the_size_is_known(command, tmp_path, monkeypatch):
+    from headscope.system import progress
+
+    seen = []
+
+    class Watched(progress.Progress):
+        def stage(self, name, total=None, done=0):
+            seen.append([name, total, 0])
+
+        def advance(self, steps=1):
+            seen[-1][2] += steps
+
+    monkeypatch.setattr(progress, "ProgressBars", Watched)
+    (tmp_path / "text.txt").write_text(TEXT + " Déjà vu.")
+    (tmp_path / "text.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    for name in ("text.txt", "text.txt.gz"):
+        assert command("segment", tmp_path / name).code == 0
+    size = (tmp_path / "text.txt").stat().st_size
+    assert seen == [["bytes", size, size], ["characters", None, len(TEXT)]]
 
 
 def test_markdown_is_told_by_its_name_and_can_be_asked_for(command, tmp_path):

@@ -7,7 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from headscope.models import LoadedModel, linear_maps, load_model
-from headscope.models.linear_maps import QuickLinear, make_quick, quick_linear_maps
+from headscope.models.linear_maps import (
+    QuickLinear,
+    make_quick,
+    quick_linear_maps,
+    rough_linear_maps,
+)
 from tests.models.families import FAMILIES, build
 
 pytestmark = pytest.mark.skipif(
@@ -143,3 +148,55 @@ def test_a_model_may_be_loaded_again(bert: LoadedModel) -> None:
     again = load_model(bert.model)
     assert again.check.projection is not None
     assert any(type(module) is QuickLinear for module in again.model.modules())
+
+
+@pytest.fixture
+def rough_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """bfloat16 is used whatever the processor: torch computes it everywhere."""
+    monkeypatch.setattr(linear_maps, "can_be_rough", lambda: True)
+
+
+def in_bfloat16(vectors: Tensor, one: nn.Linear) -> Tensor:
+    """The map of rounded numbers, in double precision."""
+    rounded = [part.detach().bfloat16().double() for part in (vectors, one.weight, one.bias)]
+    return rounded[0] @ rounded[1].T + rounded[2]
+
+
+@pytest.mark.usefixtures("rough_here")
+def test_rough_maps_round_their_numbers_and_sum_them_in_full(maps: nn.Sequential) -> None:
+    first = maps[0]
+    with torch.inference_mode():
+        exact = first(VECTORS)
+        with rough_linear_maps():
+            found = first(VECTORS)
+        assert torch.equal(first(VECTORS), exact), "once it is closed, all is as before"
+    assert found.dtype == torch.float32
+    expected = in_bfloat16(VECTORS, first)
+    torch.testing.assert_close(found.double(), expected, rtol=2**-7, atol=2**-9)
+    assert 1e-4 < (found - exact).abs().max() < 0.05
+
+
+@pytest.mark.usefixtures("rough_here")
+def test_a_weight_that_was_changed_is_rounded_anew(maps: nn.Sequential) -> None:
+    first = maps[0]
+    with torch.inference_mode(), rough_linear_maps():
+        before = first(VECTORS)
+    with torch.no_grad():
+        first.weight.mul_(2)
+        first.bias.mul_(2)
+    with torch.inference_mode(), rough_linear_maps():
+        twice = first(VECTORS)
+        torch.testing.assert_close(twice, 2 * before, rtol=2**-7, atol=2**-9)
+    first.weight = nn.Parameter(torch.zeros_like(first.weight))
+    with torch.inference_mode(), rough_linear_maps():
+        assert first(VECTORS).std(dim=(0, 1)).max() == 0, "the bias alone is left"
+
+
+def test_a_processor_that_does_not_multiply_bfloat16_stays_exact(
+    maps: nn.Sequential, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True}, raising=False)
+    with torch.inference_mode():
+        expected = maps(VECTORS)
+        with rough_linear_maps():
+            assert torch.equal(maps(VECTORS), expected)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import headscope as hs
 from headscope.errors import ModelError, SettingsError
+from headscope.models import linear_maps
 from headscope.segment import stream
 from headscope.segment.segmenter import Segmenter
 from headscope.segment.training.bare_text import bare_text
@@ -116,9 +117,20 @@ def test_sentences_without_punctuation_are_found_far_above_chance(segmenter):
 def test_lists_give_what_single_texts_give(segmenter):
     texts = ["One thing. Another thing.", BARE, "", "A third text. It is short!"]
     assert segmenter.split(texts) == [segmenter.split(text) for text in texts]
-    alone = segmenter.boundary_scores(texts[0]).probabilities
-    together = segmenter.boundary_scores(texts)[0].probabilities
+    alone = segmenter.boundary_scores(texts[0], exact=True).probabilities
+    together = segmenter.boundary_scores(texts, exact=True)[0].probabilities
     np.testing.assert_allclose(together, alone, atol=1e-4)
+
+
+def test_rough_reading_finds_nearly_the_same_and_can_be_declined(segmenter, prose, monkeypatch):
+    bare = bare_text(prose[:6_000], []).text
+    monkeypatch.setattr(linear_maps, "can_be_rough", lambda: True)
+    rough = segmenter.boundary_scores(bare).probabilities
+    exact = segmenter.boundary_scores(bare, exact=True).probabilities
+    monkeypatch.setattr(linear_maps, "can_be_rough", lambda: False)
+    assert np.array_equal(segmenter.boundary_scores(bare).probabilities, exact)
+    assert 0 < np.abs(rough - exact).max() < 0.2
+    assert np.abs(rough - exact).mean() < 0.005
 
 
 def test_there_is_no_seam_where_windows_meet(segmenter, prose):

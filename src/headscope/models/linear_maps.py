@@ -1,12 +1,15 @@
-"""Linear maps computed by oneDNN while a model is measured, where that gives the same.
+"""Linear maps computed by oneDNN while a model is measured or read.
 
 In single precision on the CPU, torch calls MKL for these, though it comes with oneDNN as well. The
 two differ only by rounding. On an AMD EPYC, whole analyses took 6 to 15 % less time with oneDNN;
 other processors were not tried. A model that others call is computed as before.
+
+A reader that needs no more can ask for bfloat16 (8 bits of precision, summed in single precision):
+four times as fast on processors that multiply it, and not used on others.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,20 +23,40 @@ number of vectors that it meets: over a corpus of uneven windows, hundreds of me
 
 class _Here(threading.local):
     rows: int | None = None
+    """The number of vectors for whose multiples this thread uses oneDNN; None: for none."""
+    rough: bool = False
+    """Whether this thread maps in bfloat16."""
 
 
 _here = _Here()
-"""The number of vectors for whose multiples this thread uses oneDNN; None while it does not."""
 
 
 class QuickLinear(nn.Linear):
-    """A linear map that oneDNN computes while `quick_linear_maps` is open."""
+    """A linear map that oneDNN computes while `quick_linear_maps` is open.
+
+    While `rough_linear_maps` is open, in bfloat16.
+    """
+
+    _rounded: tuple[tuple[Tensor, int, int], Tensor, Tensor | None] | None = None
+    """Which weight was rounded, and what weight and bias were rounded to."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Map the last axis."""
+        if _here.rough and _suits(input, self.weight, rows=1):
+            weight, bias = self._in_bfloat16()
+            return nn.functional.linear(input.bfloat16(), weight, bias).to(input.dtype)
         if _here.rows is not None and _suits(input, self.weight, _here.rows):
             return _by_onednn(input, self.weight, self.bias)
         return super().forward(input)
+
+    def _in_bfloat16(self) -> tuple[Tensor, Tensor | None]:
+        """Weight and bias, rounded once for as long as the weight is not changed."""
+        weight, kept = self.weight, self._rounded
+        which = (weight, weight.data_ptr(), 0 if weight.is_inference() else weight._version)
+        if kept is None or kept[0][0] is not weight or kept[0][1:] != which[1:]:
+            bias = None if self.bias is None else self.bias.detach().bfloat16()
+            kept = self._rounded = (which, weight.detach().bfloat16(), bias)
+        return kept[1], kept[2]
 
 
 def make_quick(model: nn.Module, run: Callable[[], Tensor], tolerance: float) -> None:
@@ -77,6 +100,25 @@ def quick_linear_maps(rows: int = _ROWS) -> Iterator[None]:
         yield
     finally:
         _here.rows = before
+
+
+def can_be_rough() -> bool:
+    """Whether this processor multiplies bfloat16, so that it is quicker than single precision."""
+    known: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return any(known.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
+
+
+@contextmanager
+def rough_linear_maps() -> Iterator[None]:
+    """While open, this thread's maps are computed in bfloat16, where the processor can.
+
+    Results differ by about 0.4 % of single numbers, so this is not for measuring.
+    """
+    before, _here.rough = _here.rough, can_be_rough()
+    try:
+        yield
+    finally:
+        _here.rough = before
 
 
 def _suits(vectors: Tensor, weight: Tensor, rows: int) -> bool:

@@ -52,8 +52,15 @@ class Cutter:
             texts: The texts.
         """
         modes = [self.mode_of(text) for text in texts]
-        blank_lines = self.settings.blank_lines
-        return score_texts(self.model, self.weights(), texts, modes, blank_lines=blank_lines)
+        chosen = self.settings
+        return score_texts(
+            self.model,
+            self.weights(),
+            texts,
+            modes,
+            blank_lines=chosen.blank_lines,
+            exact=chosen.exact,
+        )
 
     def spans(self, texts: Sequence[str]) -> list[list[Span]]:
         """The sentences or topics of each text.
@@ -178,7 +185,8 @@ class Cutter:
         Args:
             sentences: The text, sentence by sentence.
         """
-        return sentence_topics(self.model, sentences, TopicSettings(self.settings.n_segments))
+        chosen = TopicSettings(self.settings.n_segments, exact=self.settings.exact)
+        return sentence_topics(self.model, sentences, chosen)
 
     def counter(self) -> TokenCounter:
         """What counts the tokens of chunks."""

@@ -35,8 +35,8 @@ class Segmenter:
         by: `sentence` or `topic` (default: sentences; chunks are cut at topics first).
         weights: Weights, or a folder written by `save` (default: those that come with headscope).
         options: The fields of `SegmentSettings`: `mode`, `threshold`, `min_length`, `max_length`,
-            `n_segments`, `blank_lines`, `format`; for chunks `max_tokens`, `min_tokens`, `overlap`,
-            `tokenizer`. Every method that cuts texts takes them as well, for that call.
+            `n_segments`, `blank_lines`, `format`, `exact`; for chunks `max_tokens`, `min_tokens`,
+            `overlap`, `tokenizer`. Every method that cuts texts takes them as well, for that call.
     """
 
     def __init__(
@@ -300,7 +300,8 @@ class Segmenter:
         # What rules found in an unknown language is not explained by heads.
         starts = [] if scores.by_rules else cutter.sentence_starts(text, scores)
         learned = self.weights.modes[scores.mode]
-        return explain_boundaries(self.model, self.weights.sites(self.model), learned, text, starts)
+        sites, exact = self.weights.sites(self.model), self.settings.exact
+        return explain_boundaries(self.model, sites, learned, text, starts, exact=exact)
 
     def _cutter(self, function: str, options: SegmentOptions) -> Cutter:
         return Cutter(self.model, lambda: self.weights, self.settings.changed(function, options))

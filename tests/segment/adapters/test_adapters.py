@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headscope.segment.segmenter import Segmenter
+from tests.segment.page_code import python_of
 
 REPEATED = (
     "The same words. " * 12 + "\n\nOther words, at last! And the same words. The same words.  "
@@ -111,6 +112,25 @@ def test_spacy_sentences_are_the_spans(segmenter):
     text = "It was late. Nobody came! So we went home"
     assert [sent.text_with_ws for sent in nlp(text).sents] == segmenter.split(text)
     assert [len(list(nlp(one).sents)) for one in ("", "One", "  ")] == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "library", "found"),
+    [
+        ("langchain", "langchain_text_splitters", "documents"),
+        ("llama_index", "llama_index.core", "nodes"),
+        ("chonkie", "chonkie", "chunks"),
+        ("haystack", "haystack", "documents"),
+        ("spacy", "spacy", "sentences"),
+    ],
+)
+def test_the_lines_of_the_page_run(name, library, found):
+    adapter(name, library)
+    (lines,) = [code for code in python_of("In other libraries") if name in code]
+    names = {"text": REPEATED}
+    exec(lines, names)
+    assert len(names[found]) > 0
+    assert str(getattr(names[found][0], "text", names[found][0])).find("The same words.") >= 0
 
 
 def test_the_entry_point_of_spacy_is_the_factory():

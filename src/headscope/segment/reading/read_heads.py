@@ -57,6 +57,7 @@ def read_heads(
     maps: Sequence[LayerMap],
     *,
     dtype: torch.dtype = torch.float32,
+    exact: bool = True,
 ) -> list[Reading]:
     """What the heads at `sites` write for every token of every text.
 
@@ -70,6 +71,7 @@ def read_heads(
         sites: The attention sites that are read.
         maps: What each site's head outputs are multiplied by, in the order of `sites`.
         dtype: Of what is kept.
+        exact: Whether the model reads in its own precision, see `rough_linear_maps`.
     """
     n_columns = max(layer_map.first_column + layer_map.columns for layer_map in maps)
     n_signals = sum(site.heads for site in sites) * len(SIGNALS)
@@ -80,7 +82,11 @@ def read_heads(
         )
         for encoding in encodings
     ]
-    for_each_batch(model, encodings, lambda batch: _read_batch(model, batch, sites, maps, readings))
+
+    def read(batch: PaddedBatch) -> None:
+        _read_batch(model, batch, sites, maps, readings)
+
+    for_each_batch(model, encodings, read, exact=exact)
     return readings
 
 

@@ -4,6 +4,7 @@ Every token is taken from a window in which it has context on both sides.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from headscope.models.given import tokenizer_of
+from headscope.models.linear_maps import rough_linear_maps
 from headscope.models.loaded import LoadedModel
 from headscope.models.tokenizer import HeadscopeTokenizer
 from headscope.system.threads import in_threads
@@ -108,7 +110,11 @@ def text_tokenizer(model: LoadedModel) -> HeadscopeTokenizer:
 
 
 def for_each_batch(
-    model: LoadedModel, encodings: Sequence[Encoding], read: Callable[[PaddedBatch], Result]
+    model: LoadedModel,
+    encodings: Sequence[Encoding],
+    read: Callable[[PaddedBatch], Result],
+    *,
+    exact: bool = True,
 ) -> list[Result]:
     """What `read` returns for each batch of windows; in no particular order.
 
@@ -119,6 +125,7 @@ def for_each_batch(
         model: The model whose tokenizer and limits are used.
         encodings: The tokens of each text.
         read: Runs the model on a batch, and keeps or returns what is wanted of it.
+        exact: Whether the model reads in its own precision, see `rough_linear_maps`.
     """
     groups = _groups(model, encodings)
     if not groups:
@@ -127,7 +134,8 @@ def for_each_batch(
     shares = [groups[first::threads] for first in range(min(threads, len(groups)))]
 
     def work(share: Iterable[Sequence[OverlapWindow]]) -> list[Result]:
-        return [read(_padded(model, encodings, windows)) for windows in share]
+        with nullcontext() if exact else rough_linear_maps():
+            return [read(_padded(model, encodings, windows)) for windows in share]
 
     return [result for results in in_threads(work, shares) for result in results]
 

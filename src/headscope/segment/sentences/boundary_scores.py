@@ -69,6 +69,7 @@ def score_texts(
     modes: Sequence[Mode],
     *,
     blank_lines: bool,
+    exact: bool = False,
 ) -> list[BoundaryScores]:
     """The scores of each text; by rules where the weights do not know its language.
 
@@ -78,6 +79,7 @@ def score_texts(
         texts: The texts.
         modes: The mode in which each of them is read.
         blank_lines: Whether a blank line always ends a sentence.
+        exact: Whether the model reads in its own precision.
     """
     scores: dict[int, BoundaryScores] = {}
     confidence = [weights.confidence(model, text) for text in texts]
@@ -99,7 +101,8 @@ def score_texts(
             if its_mode == mode and number not in scores
         ]
         for group in _groups(texts, numbers):
-            found = _score_group(model, weights, [texts[number] for number in group], mode)
+            read = [texts[number] for number in group]
+            found = _score_group(model, weights, read, mode, exact)
             for number, (candidates, log_odds) in zip(group, found, strict=True):
                 scores[number] = BoundaryScores(
                     mode,
@@ -126,12 +129,16 @@ def _groups(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[list[int]]
 
 
 def _score_group(
-    model: LoadedModel, weights: SegmenterWeights, texts: Sequence[str], mode: Mode
+    model: LoadedModel,
+    weights: SegmenterWeights,
+    texts: Sequence[str],
+    mode: Mode,
+    exact: bool,
 ) -> Iterator[tuple[Candidates, Float64[np.ndarray, " candidate"]]]:
     learned = weights.modes[mode]
     sites = weights.sites(model)
     encodings = [text_tokenizer(model).encode(text) for text in texts]
-    readings = read_heads(model, encodings, sites, learned.layer_maps(sites))
+    readings = read_heads(model, encodings, sites, learned.layer_maps(sites), exact=exact)
     for text, encoding, reading in zip(texts, encodings, readings, strict=True):
         candidates = find_candidates(text, encoding)
         yield candidates, learned.log_odds(reading, candidates, text)

@@ -34,6 +34,8 @@ def explain_boundaries(
     weights: ModeWeights,
     text: str,
     characters: Sequence[int],
+    *,
+    exact: bool = False,
 ) -> pd.DataFrame:
     """A row per boundary, layer, head and signal: what it adds to the log odds of the boundary.
 
@@ -43,11 +45,13 @@ def explain_boundaries(
         weights: Those for the mode of the text.
         text: The text.
         characters: The characters at which its boundaries are.
+        exact: Whether the model reads in its own precision.
     """
     encoding = text_tokenizer(model).encode(text)
     candidates = find_candidates(text, encoding)
     boundaries = np.isin(candidates.characters, characters)
-    (reading,) = read_heads(model, [encoding], sites, _maps_by_head(weights, sites))
+    maps = _maps_by_head(weights, sites)
+    (reading,) = read_heads(model, [encoding], sites, maps, exact=exact)
     if not boundaries.any() or not len(reading.columns):
         return pd.DataFrame(columns=_COLUMNS)
     by_head = reading.columns.unflatten(1, (-1, weights.net.shape.rank))  # type: ignore[no-untyped-call]

@@ -91,6 +91,8 @@ class TopicSettings:
     permutations: int = 50
     """How often sentences are permuted to estimate what cuts gain where there are no topics."""
     seed: int = 0
+    exact: bool = False
+    """Whether sentences are read in the model's own precision."""
 
     def __post_init__(self) -> None:
         if self.n_segments is not None and self.n_segments < 1:
@@ -114,7 +116,8 @@ def sentence_topics(
     for first in range(0, len(sentences), size):
         part = sentences[first : first + size]
         encodings = [text_tokenizer(model).encode(sentence) for sentence in part]
-        vectors, overlap = sentence_vectors(model, encodings), word_overlap(encodings)
+        vectors = sentence_vectors(model, encodings, exact=settings.exact)
+        overlap = word_overlap(encodings)
         starts = find_topics(vectors, overlap, settings, net)
         found += [first] * (first > 0)
         found += [first + start for start in starts]

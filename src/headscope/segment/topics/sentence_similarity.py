@@ -14,7 +14,7 @@ from headscope.text.encoding import Encoding
 
 
 def sentence_vectors(
-    model: LoadedModel, sentences: Sequence[Encoding]
+    model: LoadedModel, sentences: Sequence[Encoding], *, exact: bool = True
 ) -> Float64[np.ndarray, "sentence d_model"]:
     """The mean of the model's last hidden states over the tokens of each sentence.
 
@@ -24,6 +24,7 @@ def sentence_vectors(
     Args:
         model: The model.
         sentences: The tokens of each sentence.
+        exact: Whether the model reads in its own precision, see `rough_linear_maps`.
 
     Raises:
         MeasurementError: The model gives NaN or infinity.
@@ -36,7 +37,7 @@ def sentence_vectors(
         ]
 
     vectors = np.zeros((len(sentences), model.config.hidden_size))
-    for sums in for_each_batch(model, sentences, read):
+    for sums in for_each_batch(model, sentences, read, exact=exact):
         for number, total in sums:
             vectors[number] += total / len(sentences[number].token_ids)
     if not np.isfinite(vectors).all():
