@@ -65,7 +65,7 @@ def test_simulated_studies_with_a_bar_beside_the_truth_would_be_decided_more_oft
 
 @pytest.mark.parametrize(("sentences", "asymmetry"), [(0.0, 1.0), (0.06, 1.17)])
 def test_a_kind_of_structure_that_clearly_falls_short_is_no_second_question(sentences, asymmetry):
-    """With two candidates lower ends are those for two questions: t of 16 is 2.47 instead of 2.12."""
+    """Two candidates: lower ends are those for two questions, 2.47 instead of 2.12 errors."""
     truth = BY_NAME["beyond-attention: repetitions"].at_bar.but(sentence_alone=sentences)
     longer = []
     for number in range(60):
