@@ -17,7 +17,6 @@ from headscope.run import Run, open_run
 from tests.browser import open_page, sideways
 from tests.faults.seed_files import KEPT
 
-
 LINES_OF = """cell => {
   const inside = document.createRange();
   inside.selectNodeContents(cell);
