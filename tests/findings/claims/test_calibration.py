@@ -63,6 +63,21 @@ def test_simulated_studies_with_a_bar_beside_the_truth_would_be_decided_more_oft
     assert beside / 50 > bounds(0.03, 0.07, SIMULATIONS)[1]
 
 
+@pytest.mark.parametrize(("sentences", "asymmetry"), [(0.0, 1.0), (0.06, 1.17)])
+def test_a_kind_of_structure_that_clearly_falls_short_is_no_second_question(sentences, asymmetry):
+    """Two candidates: lower ends are those for two questions, 2.47 instead of 2.12 errors."""
+    truth = BY_NAME["beyond-attention: repetitions"].at_bar.but(sentence_alone=sentences)
+    longer = []
+    for number in range(60):
+        repetitions, of_sentences = (
+            BY_NAME["beyond-attention: repetitions"].find(simulate(number, truth)).tests
+        )
+        assert (of_sentences.status == "fails") == (sentences == 0)
+        effect = repetitions.effect
+        longer.append((effect.value - effect.low) / (effect.high - effect.value))
+    assert np.mean(longer) == pytest.approx(asymmetry, abs=0.06)
+
+
 def test_more_seeds_do_not_move_the_bar_of_heads():
     """Untrained heads that are all alike: the strongest is so by chance, in each seed anew."""
     truth = Truth({"repetition": 0.05}, {"repetition": 0.5 * np.ones((LAYERS, HEADS))})

@@ -10,6 +10,7 @@ from headscope.findings.claims.claim import MIN_DOCUMENTS
 from headscope.findings.claims.evidence import relative_excess
 from headscope.findings.claims.heads_beyond_bar import judge_heads_beyond_bar
 from headscope.findings.resampling.resampled_run import ResampledRun
+from headscope.measures.mean_distance import MEAN_DISTANCE
 from headscope.measures.repetition import REPETITION
 from tests.findings.claims.cases import CASES
 from tests.findings.claims.simulated import HEADS, LAYERS, USUAL, Study, Truth, by_third, simulate
@@ -68,6 +69,25 @@ def test_fewer_than_twenty_documents_answer_nothing_and_are_counted(name):
         assert finding.summary.startswith(f"{documents} documents are too few")
     assert MIN_DOCUMENTS == 20
     assert found(name, planted(name, Study(documents=20))).status == "holds"
+
+
+def test_a_single_document_has_values_and_neither_intervals_nor_verdicts():
+    evidence = planted("range", Study(documents=1))
+    finding = found("range", evidence)
+    assert finding.summary == (
+        "1 document is too few, copies of a text counted once; analyse at least 20"
+    )
+    null = evidence.null(lambda run: run.pooled(MEAN_DISTANCE))
+    assert null[0] > 0
+    assert np.isnan(evidence.interval(null).low)
+
+
+def test_a_sample_that_is_too_small_is_told_from_a_run_that_is():
+    small = planted("beyond-attention", Study(documents=10))
+    run = replace(planted("beyond-attention"), is_sample=False).with_sample(small)
+    finding = found("beyond-attention", run)
+    assert finding.summary.startswith("10 documents are too few in the sample")
+    assert "--robustness" in finding.summary
 
 
 @every_claim

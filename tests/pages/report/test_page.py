@@ -17,6 +17,12 @@ from headscope.run import Run, open_run
 from tests.browser import open_page, sideways
 from tests.faults.seed_files import KEPT
 
+LINES_OF = """cell => {
+  const inside = document.createRange();
+  inside.selectNodeContents(cell);
+  return inside.getClientRects().length;
+}"""
+
 
 @pytest.fixture(scope="module")
 def address(demo_run):
@@ -68,6 +74,9 @@ def test_each_verdict_has_a_grid_of_its_choices_that_needs_no_scrolling(
     verdicts = verdict_run.claims()
     items = page.locator(".verdicts > li").all()
     assert len(items) == len(verdicts)
+    titles = page.locator("table.choices th[scope=row]").all()
+    assert {title.inner_text() for title in titles} == {"attention", "raw", "centred", "cosine"}
+    assert {title.evaluate(LINES_OF) for title in titles} == {1}, "no title is broken"
     for verdict, item in zip(verdicts, items, strict=True):
         assert WORDS[verdict.status] in item.locator(".status").inner_text()
         if verdict.robustness is None:
@@ -233,6 +242,15 @@ def test_the_page_prints(opened):
     assert not opened.page.is_visible("nav")
     assert opened.page.is_visible(".role-map")
     assert len(opened.page.pdf()) > 10_000
+
+
+def test_how_claims_were_judged_is_printed(browser, verdict_run):
+    opened = open_page(browser, (verdict_run.folder / "report.html").as_uri())
+    judged = opened.page.locator(".verdicts details p").first
+    assert not judged.is_visible()
+    opened.page.emulate_media(media="print")
+    assert judged.is_visible(), "paper cannot be clicked"
+    opened.page.close()
 
 
 def test_the_page_names_every_setting_that_a_reader_needs(demo_run):

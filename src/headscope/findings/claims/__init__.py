@@ -78,11 +78,25 @@ def find(claim: Claim, evidence: Evidence) -> Finding:
     """
     documents = documents_for(claim, evidence)
     if documents < MIN_DOCUMENTS:
-        return no_answer(
-            f"{documents} documents are too few, copies of a text counted once; analyse at least "
-            f"{MIN_DOCUMENTS}"
-        )
+        return no_answer(_too_few(documents, of_sample=documents < evidence.documents))
     return claim.judge(evidence)
+
+
+def _too_few(documents: int, of_sample: bool) -> str:
+    """Why there is no answer, and what to do.
+
+    Args:
+        documents: Number of documents that there are.
+        of_sample: Whether the run has more, and its sample is what is small.
+    """
+    few = "1 document is" if documents == 1 else f"{documents} documents are"
+    counted = "copies of a text counted once"
+    if of_sample:
+        return (
+            f"{few} too few in the sample, {counted}: this claim needs {MIN_DOCUMENTS} there; "
+            "analyse with --robustness 200"
+        )
+    return f"{few} too few, {counted}; analyse at least {MIN_DOCUMENTS}"
 
 
 def documents_for(claim: Claim, evidence: Evidence) -> int:

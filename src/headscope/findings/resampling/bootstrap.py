@@ -154,12 +154,16 @@ def effective_number(weights: Int[np.ndarray, " document"]) -> float:
 def expansion(documents: int | float, *, questions: int = 1, groups: int = 1) -> float:
     """How many times as wide as plain percentiles an interval is, for its number of documents.
 
+    NaN where there are no more documents than groups: a single document does not vary.
+
     Args:
         documents: Number of documents that were drawn from, or the effective one.
         questions: Number of intervals that are looked at together.
         groups: Number of parts of the documents that the value is a mean over.
     """
     free, inside = documents - groups, 1 - (1 - LEVEL) / 2 / questions
+    if free <= 0:
+        return float("nan")
     return float(stdtrit(free, inside) / ndtri(inside) * np.sqrt(documents / free))
 
 
