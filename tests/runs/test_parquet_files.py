@@ -1,4 +1,4 @@
-"""Tables of a run: a few kilobytes that stand for gigabytes are refused before they are unpacked."""
+"""Tables of a run: kilobytes that stand for gigabytes are refused before they are unpacked."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,7 +28,7 @@ def test_what_unpacks_to_far_more_than_its_file_is_refused(tmp_path, name):
     for source in (path, path.read_bytes()):
         with (
             pq.ParquetFile(path) as file,
-            pytest.raises(ValueError, match="would take 2,[0-9]{3},[0-9]{3} in memory"),
+            pytest.raises(ValueError, match=r"would take 2,[0-9]{3},[0-9]{3} in memory"),
         ):
             read_bounded(source, file)
 
