@@ -124,11 +124,7 @@ class CheckedStudy(Protocol):
     """A study whose cells stand for something, such as tokens."""
 
     def refuse_impossible(self, cells: Cells) -> None:
-        """ValueError for numbers that this study cannot have measured.
-
-        Args:
-            cells: Of a shard, of the right shapes.
-        """
+        """ValueError for numbers that this study cannot have measured, of the right shapes."""
 
 
 @dataclass(frozen=True, eq=False)
