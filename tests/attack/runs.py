@@ -11,10 +11,8 @@ import contextlib
 import hashlib
 import io
 import json
-import os
 import random
 import shutil
-import socket
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -23,11 +21,20 @@ import pyarrow.parquet as pq
 
 import headscope as hs
 from headscope.cli.info import info_command
-from headscope.errors import HeadscopeError
 from headscope.measuring.reduce import reduce_run
 from headscope.models.loaded import LoadedModel
 from headscope.runs.examples import read_examples
 from tests.attack.case import Case
+from tests.attack.entries import (
+    ENTRIES,
+    LINKS,
+    content_of,
+    in_one_line,
+    put_entry,
+    put_link,
+    remove,
+    victim_beside,
+)
 from tests.attack.run_forgery import (
     ODD_JSON,
     ROW_CHANGES,
@@ -137,26 +144,6 @@ def _copy(folder: Path, place: int) -> Path:
     return run
 
 
-def _victim(run: Path) -> Path:
-    """Somebody's files, with names that a run has, too."""
-    victim = run.parent / "victim"
-    for name in ("untrained-0/thesis.txt", "00000.parquet", "00000.json", "manifest.json"):
-        (victim / name).parent.mkdir(parents=True, exist_ok=True)
-        (victim / name).write_text(f"precious: {name}")
-    (victim / ".x.0123456789abcdef.part").write_text("precious, though it looks half-written")
-    shutil.copytree(run, victim / "run", symlinks=True)
-    return victim
-
-
-def _snapshot(folder: Path) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for path in sorted(folder.rglob("*")):
-        status = path.lstat()
-        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        found[str(path)] = (status.st_mode, status.st_mtime_ns, content)
-    return found
-
-
 def _use(
     folder: Path, run: Path, action: str, *, nulls: bool, believed: bool, retold: bool = False
 ) -> None:
@@ -215,8 +202,8 @@ def _case(
 
     def attack() -> None:
         run = _copy(folder, place)
-        victim = _victim(run)
-        before = _snapshot(victim)
+        victim = victim_beside(run)
+        before = content_of(victim)
         planted: list[Path] = []
         try:
             spoil(run, chance)
@@ -224,20 +211,11 @@ def _case(
             nulls = "untrained" in name and "results" in name
             _use(folder, run, chosen, nulls=nulls, believed=believed, retold=retold)
         finally:
-            assert _snapshot(victim) == before, "something outside was touched"
+            assert content_of(victim) == before, "something outside was touched"
             assert all(path.exists() for path in planted), "a file of somebody else was deleted"
             shutil.rmtree(run.parent)
 
-    return Case(f"{chosen}: {name}", partial(_in_one_line, attack))
-
-
-def _in_one_line(attack: Callable[[], None]) -> None:
-    try:
-        attack()
-    except HeadscopeError as error:
-        if "\n" in str(error) or len(str(error)) >= 2000:
-            raise AssertionError(f"not one line: {str(error)[:300]!r}") from error
-        raise
+    return Case(f"{chosen}: {name}", partial(in_one_line, attack))
 
 
 def _names(folder: Path) -> list[str]:
@@ -250,28 +228,10 @@ def _names(folder: Path) -> list[str]:
 def _linked(chance: random.Random, folder: Path, place: int) -> Case:
     """A link in place of a file or folder, whatever it leads to."""
     name = chance.choice(_names(folder))
-    target = chance.choice(["same", "file", "folder", "nowhere", "/dev/zero", "itself", "hard"])
+    target = chance.choice(LINKS)
 
     def spoil(run: Path, chance: random.Random) -> None:
-        path, victim = run / name, run.parent / "victim"
-        kept = path.is_dir()
-        _remove(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        match target:
-            case "same":
-                path.symlink_to(victim / "run" / name)
-            case "file":
-                path.symlink_to(victim / "untrained-0" / "thesis.txt")
-            case "folder":
-                path.symlink_to(os.path.relpath(victim, path.parent), target_is_directory=True)
-            case "nowhere":
-                path.symlink_to(victim / "new")
-            case "itself":
-                path.symlink_to(path)
-            case "hard" if not kept and name in ("log.jsonl", ".lock", "report.html"):
-                path.hardlink_to(victim / "untrained-0" / "thesis.txt")
-            case _:
-                path.symlink_to("/dev/zero")
+        put_link(run, name, target)
         if chance.random() < 0.5:
             (run / "shards" / "00001.json").unlink(missing_ok=True)
 
@@ -282,30 +242,10 @@ def _linked(chance: random.Random, folder: Path, place: int) -> Case:
 def _odd_entries(chance: random.Random, folder: Path, place: int) -> Case:
     """A pipe, a socket, a device, a folder in place of a file, a file in place of a folder."""
     name = chance.choice(_names(folder))
-    kind = chance.choice(
-        ["pipe", "socket", "device", "folder", "file", "empty file", "full folder"]
-    )
+    kind = chance.choice(ENTRIES)
 
     def spoil(run: Path, chance: random.Random) -> None:
-        path = run / name
-        _remove(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        match kind:
-            case "pipe":
-                os.mkfifo(path)
-            case "socket":
-                # The path of a socket has at most 107 characters.
-                with contextlib.chdir(path.parent), socket.socket(socket.AF_UNIX) as made:
-                    made.bind(path.name)
-            case "device" if os.geteuid() == 0:
-                os.mknod(path, 0o600 | 0o020000, os.makedev(1, 5))
-            case "file" | "empty file" | "device":
-                path.write_bytes(b"" if kind == "empty file" else b"thesis")
-            case "folder":
-                path.mkdir()
-            case _:
-                path.mkdir()
-                (path / "thesis.txt").write_text("precious")
+        put_entry(run / name, kind)
 
     action = chance.choice([*ACTIONS, "report", "figures"])
     return _case(f"{name} as {kind}", chance, folder, place, spoil, action=action)
@@ -430,17 +370,10 @@ def _swapped(chance: random.Random, folder: Path, place: int) -> Case:
 
     def spoil(run: Path, chance: random.Random) -> None:
         for source, target in zip(*swaps[name], strict=True):
-            _remove(run / target)
+            remove(run / target)
             if (run / source).is_dir():
                 shutil.copytree(run / source, run / target)
             else:
                 shutil.copy(run / source, run / target)
 
     return _case(f"{name} put in place", chance, folder, place, spoil)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

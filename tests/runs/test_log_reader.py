@@ -93,3 +93,9 @@ def test_a_folder_is_being_written_while_its_writer_holds_it(tmp_path):
     with only_writer(tmp_path):
         assert is_being_written(tmp_path)
     assert not is_being_written(tmp_path)
+
+
+def test_copies_in_a_corpus_are_no_failure(tmp_path):
+    said = {"elapsed_s": 1.0, "event": "said", "message": "2 of 3 documents are copies"}
+    write_log(tmp_path, said | {"kind": "duplicates"}, said | {"kind": "damaged shard"})
+    assert read_progress(tmp_path).failures == {"damaged shard": 1}

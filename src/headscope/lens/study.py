@@ -28,6 +28,10 @@ SCORES = ("entropy", "cross_entropy", "rank", "predicted", "kl")
 """What is kept of each scored position and layer."""
 PROBE = "probe/"
 """Before the names of scores through probes."""
+_WHOLE = {"target": 0, "predicted": 0, "rank": 1}
+"""The cells that are whole numbers, and the smallest of each."""
+_MOST_TOKENS = 1 << 24
+"""No vocabulary has so many."""
 _AT_ONCE = 128
 """Positions whose scores over the vocabulary are held at once."""
 
@@ -114,6 +118,22 @@ class LensStudy:
         assert sums is not None
         self._probes = sums.fit()
         self._probes.write(run.path)
+
+    def refuse_impossible(self, cells: Cells) -> None:
+        """ValueError for tokens that there are not, or ranks below the first.
+
+        Args:
+            cells: Of a shard.
+        """
+        for name, values in cells.items():
+            kind = name.removeprefix(PROBE)
+            known = values[np.isfinite(values)]
+            if kind not in _WHOLE or not len(known):
+                continue
+            if known.min() < _WHOLE[kind] or known.max() >= _MOST_TOKENS:
+                raise ValueError(f"{name} from {known.min():g} to {known.max():g}")
+            if (known != np.floor(known)).any():
+                raise ValueError(f"{name} that is no whole number")
 
     def measure(self, windows: Sequence[Window], advance: Advance) -> Cells:
         """The scores of a batch.

@@ -21,10 +21,11 @@ A study says how it is called, what identifies it, and what it measures of a few
 
 A study of several windows at once has an attribute `together`: the number of consecutive windows of
 a shard that are a batch. One that must look at all windows before it measures any has a method
-`prepare(run, progress)`. `run_study` does the rest, with what `analyze` has: windows in the folder,
-a shard at a time, written once with a receipt, one writer, progress and a log; the same call
-resumes. It gives the cells of all windows; `headscope.findings.resampling.window_cells` makes
-intervals of them.
+`prepare(run, progress)`. One whose cells are more than numbers, such as tokens, has a method
+`refuse_impossible(cells)`, since shards may come from elsewhere. `run_study` does the rest, with
+what `analyze` has: windows in the folder, a shard at a time, written once with a receipt, one
+writer, progress and a log; the same call resumes. It gives the cells of all windows;
+`headscope.findings.resampling.window_cells` makes intervals of them.
 """
 
 import json
@@ -57,6 +58,7 @@ from headscope.runs.gate_records import StudyRecord
 from headscope.runs.left_out import LeftOut
 from headscope.runs.lock import only_writer
 from headscope.runs.own_files import refuse_foreign_folder
+from headscope.runs.row_check import refuse_no_numbers
 from headscope.runs.shards import Shard
 from headscope.settings import Settings
 from headscope.system.journal import Journal
@@ -115,6 +117,14 @@ class PreparedStudy(Protocol):
             run: The folder, which has the windows.
             progress: Is told.
         """
+
+
+@runtime_checkable
+class CheckedStudy(Protocol):
+    """A study whose cells stand for something, such as tokens."""
+
+    def refuse_impossible(self, cells: Cells) -> None:
+        """ValueError for numbers that this study cannot have measured, of the right shapes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,8 +307,13 @@ def _checked_shard(study: Study, run: RunFolder, number: int) -> Shard:
             f"shard {number} of {run.shards.folder} does not fit the study; delete its files and "
             "give the same command again"
         )
-    if any(v.dtype != np.float64 or np.isinf(v).any() for v in shard.arrays.values()):
+    try:
+        refuse_no_numbers(shard.arrays)
+        if isinstance(study, CheckedStudy):
+            study.refuse_impossible(shard.arrays)
+    except ValueError as error:
         raise RunError(
-            f"shard {number} of {run.shards.folder} has numbers that are none; delete it"
-        )
+            f"shard {number} of {run.shards.folder} has numbers that {study.name} does not "
+            f"measure: {error}; delete its files and give the same command again"
+        ) from error
     return shard

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from headscope.errors import RunError, in_one_line
 from headscope.runs.files import is_there, read_bytes, read_json, write_whole
 from headscope.runs.manifest import Manifest
+from headscope.runs.parquet_files import read_bounded
 from headscope.runs.sample_receipt import RECEIPT, receipt_holds
 from headscope.settings import SIMILARITY_VARIANTS, SWEEP_ATTENTION
 from headscope.system.untrusted import UntrustedFileError
@@ -215,7 +216,7 @@ def _cells(
     file = pq.ParquetFile(pa.BufferReader(content))
     if file.metadata.num_rows != keys.num_rows:
         raise ValueError(f"it has {file.metadata.num_rows} rows, not {keys.num_rows}")
-    table = file.read(use_threads=False)
+    table = read_bounded(content, file)
     table.validate(full=True)
     for name in keys.column_names:
         if not _plain(table[name]).equals(_plain(keys[name])):

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from headscope.errors import RunError, in_one_line
 from headscope.runs.files import is_there, read_bytes, write_whole
 from headscope.runs.manifest import Manifest
-from headscope.runs.parquet_files import refuse_wrong_shape
+from headscope.runs.parquet_files import read_bounded, refuse_wrong_shape
 
 FILE_NAME = "examples.parquet"
 MOST_PAIRS = 10_000_000
@@ -63,7 +63,7 @@ def read_examples(folder: Path, manifest: Manifest) -> pd.DataFrame:
             if file.metadata.num_rows > MOST_PAIRS:
                 raise ValueError(f"it has {file.metadata.num_rows} pairs")
             refuse_wrong_shape(file, SCHEMA, rows=file.metadata.num_rows)
-            table = file.read(columns=SCHEMA.names, use_threads=False)
+            table = read_bounded(content, file, SCHEMA.names)
             _refuse_wrong_pairs(table, manifest)
         except (OSError, ValueError, pa.ArrowException) as error:
             raise RunError(

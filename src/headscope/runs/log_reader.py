@@ -18,7 +18,7 @@ RECENT_S = 600.0
 """The rate is that of the last ten minutes: a machine may become slower, or workers more."""
 LONGEST_S = 1e10
 """Three centuries: a longer estimate is not given."""
-_FAULTLESS = ("remark", "finished", "interrupted")
+_FAULTLESS = ("remark", "duplicates", "finished", "interrupted")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""The Parquet files of a run as one table, once their checksums are verified."""
+"""The Parquet files of a run: as one table, once their checksums are verified, and bounded.
+
+Parquet keeps a value that is repeated once, so a few kilobytes can stand for gigabytes. What would
+take far more memory than its file is refused before it does.
+"""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -7,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headscope.errors import RunError, in_one_line
@@ -14,6 +19,11 @@ from headscope.runs.files import is_unchanged
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
+
+MOST_RATIO = 200
+"""The most that a table may take in memory, as a multiple of its file."""
+HARMLESS_BYTES = 1 << 26
+"""What takes less than this, 64 MiB, may have any ratio."""
 
 
 def open_verified(
@@ -107,3 +117,71 @@ def refuse_wrong_shape(
         for column in range(chunks.num_columns):
             if chunks.column(column).num_values > max(rows, values or 0):
                 raise ValueError(f"column {column + 1} claims more values than its rows can hold")
+
+
+def read_bounded(
+    source: Path | bytes, file: pq.ParquetFile, columns: list[str] | None = None
+) -> pa.Table:
+    """The columns of a file; ValueError if they would take far more memory than it.
+
+    Args:
+        source: Its path or content.
+        file: The same, opened; only its footer has been read.
+        columns: Which ones; None for all.
+    """
+    stored = len(source) if isinstance(source, bytes) else source.stat().st_size
+    refuse_swollen(file, stored)
+    names = columns or file.schema_arrow.names
+    # Texts that are repeated are in memory once until it is known how long all of them are.
+    packed = pq.ParquetFile(
+        pa.BufferReader(source) if isinstance(source, bytes) else source,
+        metadata=file.metadata,
+        read_dictionary=_texts(file),
+        pre_buffer=False,
+    )
+    with packed:
+        # On this thread: Arrow's own threads would each hold on to memory afterwards.
+        table = packed.read(columns=names, use_threads=False)
+    _refuse(sum(map(_text_bytes, table.columns)), stored)
+    return table.cast(pa.schema([file.schema_arrow.field(name) for name in table.column_names]))
+
+
+def refuse_swollen(file: pq.ParquetFile, stored: int) -> None:
+    """ValueError for a file whose numbers would take far more memory than it, by its footer.
+
+    Args:
+        file: Opened; only its footer has been read.
+        stored: Its size in bytes.
+    """
+    width = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4}
+    unpacked = 0
+    for group in range(file.metadata.num_row_groups):
+        chunks = file.metadata.row_group(group)
+        for column in map(chunks.column, range(chunks.num_columns)):
+            values = column.num_values * width.get(column.physical_type, 8)
+            unpacked += max(values, column.total_uncompressed_size)
+    _refuse(unpacked, stored)
+
+
+def _refuse(unpacked: int, stored: int) -> None:
+    if unpacked > max(HARMLESS_BYTES, MOST_RATIO * stored):
+        raise ValueError(
+            f"its {stored:,} bytes would take {unpacked:,} in memory; at most {MOST_RATIO} times "
+            "the size is read"
+        )
+
+
+def _texts(file: pq.ParquetFile) -> list[str]:
+    columns = map(file.schema.column, range(len(file.schema.names)))
+    return [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+
+
+def _text_bytes(column: pa.ChunkedArray) -> int:
+    """The size of all texts of a column, or of its lists, each counted as often as it stands."""
+    total = 0
+    for chunk in column.chunks:
+        values = chunk.flatten() if pa.types.is_list(chunk.type) else chunk
+        if pa.types.is_dictionary(values.type):
+            lengths = pc.binary_length(values.dictionary).cast(pa.int64())
+            total += pc.sum(lengths.take(values.indices)).as_py() or 0
+    return total

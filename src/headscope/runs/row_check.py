@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from headscope.measures.columns import ARRAYS, KEY_COLUMNS, TEXTS, column_type
 from headscope.runs.manifest import Manifest
+from headscope.runs.parquet_files import read_bounded
 
 
 def refuse_wrong_columns(schema: pa.Schema, found: int, rows: int) -> None:
@@ -50,7 +51,7 @@ def refuse_wrong_row_file(path: Path, manifest: Manifest, windows: NDArray[np.in
     with pq.ParquetFile(path) as file:
         expected = len(windows) * rows_of_window(manifest)
         refuse_wrong_columns(file.schema_arrow, file.metadata.num_rows, expected)
-        keys = file.read(columns=[*KEY_COLUMNS, TEXTS], use_threads=False)
+        keys = read_bounded(path, file, [*KEY_COLUMNS, TEXTS])
         refuse_wrong_keys(keys, manifest, windows)
         return set(file.schema_arrow.names)
 
@@ -97,6 +98,19 @@ def refuse_wrong_keys(rows: pa.Table, manifest: Manifest, windows: NDArray[np.in
         raise ValueError(f"column {TEXTS!r} is not 1 in every row")
 
 
+def refuse_no_numbers(arrays: Mapping[str, NDArray[Any]]) -> None:
+    """ValueError for arrays of a study that are not in double precision, or beyond all measure.
+
+    Args:
+        arrays: Of a shard; NaN stands for no value.
+    """
+    for name, values in arrays.items():
+        if values.dtype != np.float64:
+            raise ValueError(f"{name[:60]!r} is of type {values.dtype}")
+        if (np.abs(values) > _LARGEST).any():
+            raise ValueError(f"{name[:60]!r} is too large")
+
+
 def refuse_wrong_arrays(arrays: Mapping[str, NDArray[Any]], manifest: Manifest) -> None:
     """ValueError for sums that are unknown, not finite, or of shapes that the model does not have.
 
@@ -119,6 +133,8 @@ def refuse_wrong_arrays(arrays: Mapping[str, NDArray[Any]], manifest: Manifest) 
         _refuse_shape(key, values.shape, manifest, stack, sizes)
 
 
+_LARGEST = 1e100
+"""Models compute in single precision, which ends at 3e38; squares of this are still finite."""
 _PACKED = ("similarity_sum", "aligned_sum")
 """Symmetric matrices, of which the upper triangle is stored as one axis."""
 

@@ -26,6 +26,7 @@ from safetensors import SafetensorError
 from headscope.errors import RunError, in_one_line
 from headscope.runs.files import is_there, is_unchanged, read_json, write_whole
 from headscope.runs.left_out import LeftOut
+from headscope.runs.parquet_files import read_bounded
 
 
 def packed_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -129,9 +130,12 @@ class ShardStore:
         self._receipt(number)
         if not self.is_whole(number):
             raise RunError(f"shard {number} of {self.folder} is missing or damaged; {_AGAIN}")
+        rows = self.path(number, "parquet")
         try:
+            with pq.ParquetFile(rows) as file:
+                table = read_bounded(rows, file)
             return Shard(
-                rows=pq.read_table(self.path(number, "parquet")),
+                rows=table,
                 # safetensors returns them in any order.
                 arrays=dict(
                     sorted(safetensors.numpy.load_file(self.path(number, "safetensors")).items())

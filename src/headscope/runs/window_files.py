@@ -19,7 +19,7 @@ from jaxtyping import Int32
 from headscope.errors import RunError, in_one_line
 from headscope.runs.files import read_bytes, refuse_if_gone, write_whole
 from headscope.runs.manifest import Manifest
-from headscope.runs.parquet_files import refuse_wrong_shape
+from headscope.runs.parquet_files import read_bounded, refuse_wrong_shape
 from headscope.runs.window_check import refuse_wrong_windows
 from headscope.text.windows import Window
 
@@ -123,8 +123,7 @@ def read_window_table(
         file = pq.ParquetFile(pa.BufferReader(content), pre_buffer=False)
         schema = _schema_of(manifest.schema, file.schema_arrow.names)
         refuse_wrong_shape(file, schema, rows=expected, values=expected * settings.window_tokens)
-        # On this thread: Arrow's own threads would each hold on to memory afterwards.
-        table = file.read(columns=columns or schema.names, use_threads=False)
+        table = read_bounded(content, file, columns or schema.names)
         refuse_wrong_windows(table, schema, settings)
     except OSError as error:
         refuse_if_gone(within)

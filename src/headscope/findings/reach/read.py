@@ -17,6 +17,7 @@ from headscope.runs.folder import RunFolder
 from headscope.runs.manifest import FILE_NAME as MANIFEST
 from headscope.runs.manifest import Manifest
 from headscope.runs.records import ModelRecord
+from headscope.runs.row_check import refuse_no_numbers
 
 IN_RUN = "reach"
 """The folder of a run that holds the reach study of the same model, if there is one."""
@@ -153,7 +154,10 @@ def _checked(
     for name, values in shard.arrays.items():
         shape = shapes.of(name)
         fits = fits and shape is not None and values.shape == (len(expected), *shape)
-        fits = fits and values.dtype == np.float64 and not np.isinf(values).any()
+    try:
+        refuse_no_numbers(shard.arrays)
+    except ValueError:
+        fits = False
     if not fits:
         raise RunError(
             f"shard {number} of {run.shards.folder} does not fit the study; delete its files and "

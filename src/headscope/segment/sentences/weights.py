@@ -14,12 +14,13 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
 from headscope.errors import ModelError, option
 from headscope.models.folder import MOST_JSON_BYTES
 from headscope.models.loaded import LoadedModel
 from headscope.models.site import AttentionSite
+from headscope.runs.files import write_whole
 from headscope.segment.demo_weights import DEMO_WEIGHTS
 from headscope.segment.reading.read_heads import read_sites
 from headscope.segment.sentences.boundary_net import BoundaryNet, NetShape
@@ -81,12 +82,11 @@ class SegmenterWeights:
             folder: Created if it does not exist.
         """
         path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
         arrays: dict[str, torch.Tensor] = {}
         for mode, weights in self.modes.items():
             for name, array in weights.net.state_dict().items():
                 arrays[f"{mode}.{name}"] = array.half().contiguous()
-        save_file(arrays, path / "segmenter.safetensors")
+        write_whole(path / "segmenter.safetensors", save(arrays))
         facts = {
             "format": FORMAT,
             "model": self.model,
@@ -96,7 +96,7 @@ class SegmenterWeights:
             "modes": {mode: _facts(weights) for mode, weights in self.modes.items()},
             "familiarity": asdict(self.familiarity) if self.familiarity else None,
         }
-        (path / "segmenter.json").write_text(json.dumps(facts, indent=2) + "\n")
+        write_whole(path / "segmenter.json", (json.dumps(facts, indent=2) + "\n").encode())
 
 
 def load_weights(folder: str | Path) -> SegmenterWeights:

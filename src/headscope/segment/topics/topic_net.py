@@ -14,12 +14,13 @@ from pathlib import Path
 import torch
 from jaxtyping import Float
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from headscope.errors import ModelError
 from headscope.models.folder import MOST_JSON_BYTES
 from headscope.models.loaded import LoadedModel
+from headscope.runs.files import write_whole
 from headscope.segment.demo_weights import DEMO_WEIGHTS
 from headscope.segment.topics.gap_features import CHANNELS, NUMBERS, Similarities, gap_features
 from headscope.system.untrusted import check_untrusted, open_untrusted
@@ -99,11 +100,10 @@ class TopicNet(nn.Module):
             folder: Created if it does not exist.
         """
         path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
         arrays = {name: array.half().contiguous() for name, array in self.state_dict().items()}
-        save_file(arrays, path / "topics.safetensors")
+        write_whole(path / "topics.safetensors", save(arrays))
         facts = {"format": FORMAT, **asdict(self.facts)}
-        (path / "topics.json").write_text(json.dumps(facts, indent=2) + "\n")
+        write_whole(path / "topics.json", (json.dumps(facts, indent=2) + "\n").encode())
 
 
 def load_topic_net(folder: str | Path) -> TopicNet:
