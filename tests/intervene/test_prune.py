@@ -133,7 +133,7 @@ def test_what_cannot_be_meant_is_refused(llama, corpus, options, said):
 def test_too_few_documents_are_refused(llama, tmp_path):
     path = tmp_path / "texts.jsonl"
     path.write_text("".join(json.dumps({"text": f"{TEXT} {word}"}) + "\n" for word in "abc"))
-    with pytest.raises(CorpusError, match="3 documents"):
+    with pytest.raises(CorpusError, match=r"at least 4.*: 3$"):
         hs.prune(llama, path, heads=1, window=32, progress=False)
 
 
