@@ -1,6 +1,7 @@
 """Signal and noise by plain loops over pairs, from the definitions alone."""
 
 import math
+from collections import Counter
 
 import numpy as np
 
@@ -52,22 +53,31 @@ def naive_side(relation, labels, own, i, j):
     return "related" if arc else "unrelated"
 
 
-def naive_snr(windows, relation, fewest=100, floor=1e-4):
+def _groups_that_give(numbers):
+    """Effective number of groups that pairs come from: 1 if all are of one."""
+    return sum(numbers) ** 2 / sum(n * n for n in numbers)
+
+
+def naive_snr(windows, relation, groups, fewest=100, share=0.5, floor=1e-4):
     """The ratio over windows of (z of a head, own labels, swapped labels, counted)."""
     by_labels = []
-    cells = {}
-    for z, own, swapped, counted in windows:
+    cells, groups_of_cell = {}, {}
+    for (z, own, swapped, counted), group in zip(windows, groups, strict=True):
         for (i, j), c in naive_cosines(z, counted).items():
             for name, labels in (("own", own), ("swapped", swapped)):
                 side = naive_side(relation, labels, own, i, j)
                 if side is not None:
-                    cells.setdefault((name, side, int(math.log2(j - i))), []).append(c)
+                    cell = (name, side, int(math.log2(j - i)))
+                    cells.setdefault(cell, []).append(c)
+                    groups_of_cell.setdefault(cell, Counter())[group] += 1
     bins = sorted({distance for _, _, distance in cells})
     used = [
         distance
         for distance in bins
         if all(
             len(cells.get((name, side, distance), ())) >= fewest
+            and _groups_that_give(groups_of_cell[name, side, distance].values())
+            >= share * len(set(groups))
             for name in ("own", "swapped")
             for side in ("related", "unrelated")
         )

@@ -155,13 +155,13 @@ def assert_equal(result, effects, sites):
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_it_equals_a_plain_loop_over_pre_hooks(name, folders, corpus, tmp_path):
+    """One head of each layer of each stack."""
     folder = folders(name)
-    result = hs.ablate(folder, corpus, out=tmp_path / "study", **OPTIONS)
     model = hs.load_model(folder, head=True)
+    result = hs.ablate(model, corpus, out=tmp_path / "study", **{**OPTIONS, "texts": 5})
     assert len(result.heads) == sum(site.heads for site in model.sites)
     plain = PLAIN[name].from_pretrained(folder).eval()
-    places = range(len(model.sites))
-    wanted = [(place, head) for place in places for head in (1, 3)]
+    wanted = [(place, 1 + 2 * (place % 2)) for place in range(len(model.sites))]
     heads_of = [site.heads for site in model.sites]
     effects = plain_loop(result, model, plain, PROJECTIONS[name], heads_of, wanted)
     assert_equal(result, effects, model.sites)
@@ -286,7 +286,7 @@ def test_the_command_prints_a_table_and_json(folders, corpus, tmp_path, command)
     assert "layers 1 to 2, not 9" in err
 
 
-def test_one_document_has_a_value_and_no_interval(folders, tmp_path):
+def test_one_document_has_a_value_and_no_interval(folders, tmp_path, command):
     text = tmp_path / "one.txt"
     text.write_text(TEXTS[0])
     result = hs.ablate(folders("gpt2"), text, out=tmp_path / "study", **OPTIONS)
@@ -295,6 +295,11 @@ def test_one_document_has_a_value_and_no_interval(folders, tmp_path):
     assert np.isnan(result.heads[0].effects["kl"].low)
     assert not any(head.matters for head in result.heads)
     assert result.to_json()["reliability"] is None
+    given = ("-m", folders("gpt2"), "-c", text, "-n", 64, "--window", 12)
+    code, out, err = command(*given, "--min-tokens", 6, "-o", tmp_path / "other", "-q")
+    assert code == 0, err
+    assert "No intervals" in out
+    assert "above zero" not in out
 
 
 def test_a_list_of_texts_gives_what_the_file_gives(folders, corpus, tmp_path, monkeypatch):

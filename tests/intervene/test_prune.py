@@ -8,7 +8,7 @@ import torch
 
 import headscope as hs
 from headscope.cli import main
-from headscope.errors import CorpusError, RunError, SettingsError
+from headscope.errors import CorpusError, ModelError, RunError, SettingsError
 from headscope.intervene.document_halves import document_halves
 from headscope.measuring.windows import CorpusRequest
 from headscope.settings import Settings
@@ -133,7 +133,7 @@ def test_what_cannot_be_meant_is_refused(llama, corpus, options, said):
 def test_too_few_documents_are_refused(llama, tmp_path):
     path = tmp_path / "texts.jsonl"
     path.write_text("".join(json.dumps({"text": f"{TEXT} {word}"}) + "\n" for word in "abc"))
-    with pytest.raises(CorpusError, match="3 documents"):
+    with pytest.raises(CorpusError, match=r"at least 4.*: 3$"):
         hs.prune(llama, path, heads=1, window=32, progress=False)
 
 
@@ -164,3 +164,19 @@ def test_the_command_prints_the_curve_and_writes_the_model(
 def test_the_figure_has_a_line_for_each_way_to_choose(pruning):
     (panel,) = pruning.figure().axes
     assert [line.get_label() for line in panel.lines] == ["written_deviation", "gradient", "random"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "said"),
+    [
+        ("t5", {"replace": "mean", "out": "new"}, ModelError, "--replace zero"),
+        ("bert", {"by": "gradient"}, SettingsError, "has no loss"),
+    ],
+)
+def test_what_a_model_cannot_do_is_refused_before_texts_are_read(
+    name, options, error, said, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    folder = write_model(name, tmp_path / name)
+    with pytest.raises(error, match=said):
+        hs.prune(folder, "missing.txt", heads=1, progress=False, **options)

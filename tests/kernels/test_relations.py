@@ -11,7 +11,7 @@ from headscope.kernels.relations import (
     pair_cells,
     relation_sums,
 )
-from headscope.measures.signal import RELATIONS, signal_to_noise
+from headscope.measures.signal import RELATIONS, counting_bins, signal_to_noise
 from tests.naive_signal import naive_snr
 
 
@@ -42,20 +42,27 @@ def tensors(labels):
     )
 
 
-def sums_of(windows, tokens):
-    """Sums of one head over windows, as the measures take them."""
+def groups_of(windows, tokens):
+    """Sums of one head, each window a group."""
     shape = cell_shape(tokens)
-    totals = {name: np.zeros((1, *shape)) for name in ("cosine", "cosine_square")}
-    totals["pairs"] = np.zeros(shape)
-    for z, own, swapped, counted in windows:
+    groups = {name: np.zeros((len(windows), 1, *shape)) for name in ("cosine", "cosine_square")}
+    groups["pairs"] = np.zeros((len(windows), *shape))
+    for group, (z, own, swapped, counted) in enumerate(windows):
         mask = torch.from_numpy(counted)
         directions = centred_directions(torch.from_numpy(z)[None, None], mask[None])[0]
         cells = pair_cells(tensors(own), tensors(swapped), mask, shape[-1])
         cosine, square = relation_sums(directions, cells)
-        totals["cosine"] += cosine.numpy().reshape(1, *shape)
-        totals["cosine_square"] += square.numpy().reshape(1, *shape)
-        totals["pairs"] += cells.counts.numpy().reshape(shape)
-    return totals
+        groups["cosine"][group] = cosine.numpy().reshape(1, *shape)
+        groups["cosine_square"][group] = square.numpy().reshape(1, *shape)
+        groups["pairs"][group] = cells.counts.numpy().reshape(shape)
+    return groups
+
+
+def sums_of(windows, tokens):
+    """Sums of one head over windows, as the measures take them."""
+    groups = groups_of(windows, tokens)
+    groups["pairs"] *= counting_bins(groups["pairs"])
+    return {name: values.sum(0) for name, values in groups.items()}
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -68,7 +75,7 @@ def test_the_ratio_equals_plain_loops(relation):
         z = rng.normal(size=(60, 5)) + 3
         windows.append((z, random_labels(rng, 60), random_labels(rng, 60), counted))
     ours = signal_to_noise(relation)(sums_of(windows, 64))
-    assert ours[0] == pytest.approx(naive_snr(windows, relation), abs=1e-4, nan_ok=False)
+    assert ours[0] == pytest.approx(naive_snr(windows, relation, range(12)), abs=1e-4, nan_ok=False)
     assert np.isfinite(ours[0])
 
 
@@ -92,9 +99,9 @@ def planted_windows(rng, relation, strength, number, tokens=128, width=64):
 def test_a_planted_ratio_is_recovered(relation, strength):
     """The known ratio: means and variances of cosines of such vectors, drawn without any window."""
     rng = np.random.default_rng(1)
-    width, draws = 64, 200_000
-    noise = rng.normal(size=(2, draws, width))
-    part = strength * rng.normal(size=(2, draws, width))
+    width, draws = 64, 100_000
+    noise = rng.standard_normal((2, draws, width), dtype=np.float32)
+    part = strength * rng.standard_normal((2, draws, width), dtype=np.float32)
 
     def cosine(a, b):
         return (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
@@ -102,7 +109,7 @@ def test_a_planted_ratio_is_recovered(relation, strength):
     related = cosine(part[0] + noise[0], part[0] + noise[1])
     unrelated = cosine(part[0] + noise[0], part[1] + noise[1])
     known = (related.mean() - unrelated.mean()) ** 2 / (0.5 * (related.var() + unrelated.var()))
-    windows = planted_windows(rng, relation, strength, 150)
+    windows = planted_windows(np.random.default_rng(0), relation, strength, 150)
     found = signal_to_noise(relation)(sums_of(windows, 128))[0]
     assert found == pytest.approx(known, rel=0.05)
 
@@ -137,4 +144,18 @@ def test_too_few_pairs_give_nan():
     windows = planted_windows(rng, "sentence", 1.0, 1, tokens=20)
     assert np.isnan(signal_to_noise("dependency")(sums_of(windows, 128))[0])
     without_arcs = [(z, random_labels(rng, 20, arcs=False), o, c) for z, _, o, c in windows]
-    assert sums_of(without_arcs, 128)["pairs"][0, 0].sum() == 0
+    assert groups_of(without_arcs, 128)["pairs"][:, 0, 0].sum() == 0
+
+
+def test_a_distance_that_rests_on_few_documents_does_not_count():
+    """Ten windows of short sentences, and one that is a single long sentence."""
+    rng = np.random.default_rng(5)
+    windows = planted_windows(rng, "sentence", 0.5, 11)
+    for labels in windows[-1][1:3]:
+        labels["sentence"][:-1] = 0
+    pairs = groups_of(windows, 128)["pairs"]
+    sentence = RELATIONS.index("sentence")
+    pairs[..., 1, :] += 200  # the long sentence has no unrelated pairs
+    assert pairs[-1, sentence, 0, 0, 5] >= 100
+    assert pairs[:-1, sentence, 0, 0, 5].sum() == 0
+    assert counting_bins(pairs)[sentence, 0, 0].tolist() == [True] * 4 + [False] * 3

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from headscope.kernels.redundancy import head_cka, reconstruction
-from headscope.measures.signal import GROUPS, RELATIONS, SUMS, signal_columns, signal_to_noise
+from headscope.measures.signal import GROUPS, RELATIONS, SUMS, signal_columns
 from headscope.measuring.batch import batches
 from headscope.measuring.labels import label_tokens
 from headscope.measuring.repeats import second_half
@@ -103,6 +103,7 @@ def test_the_ratio_of_each_head_equals_plain_loops(model, windows, whole, relati
         return kept
 
     partners = partners_of(windows)
+    groups = groups_of([window.document for window in windows]).tolist()
     outputs = {}
     for place, window in enumerate(windows):
         ids = torch.from_numpy(window.token_ids[None].astype(np.int64))
@@ -112,14 +113,13 @@ def test_the_ratio_of_each_head_equals_plain_loops(model, windows, whole, relati
             lambda c, place=place: outputs.setdefault((c.site.layer, place), c.head_output[0]),
         )
     counted = ~windows[0].special
-    totals = {name: values.sum(0) for name, values in whole.sums["encoder"].items()}
-    ours = signal_to_noise(relation)(totals)
+    ours = signal_columns(whole.sums["encoder"])[f"{relation}_snr"]
     for layer, head in ((1, 0), (2, 3)):
         texts = [
             (outputs[layer, place][head].double().numpy(), labels(window), labels(partner), counted)
             for place, (window, partner) in enumerate(zip(windows, partners, strict=True))
         ]
-        expected = naive_snr(texts, relation)
+        expected = naive_snr(texts, relation, groups)
         assert np.isfinite(expected)
         assert ours[(layer - 1) * 4 + head] == pytest.approx(expected, abs=1e-4)
 
@@ -225,3 +225,26 @@ def test_an_untrained_head_has_no_signal_within_its_interval(model):
         assert np.isfinite(low).all()
         inside += ((low <= 0) & (high >= 0)).tolist()
     assert np.mean(inside) >= 0.75
+
+
+def test_distances_do_not_come_and_go_as_groups_are_left_out():
+    """A bin with just enough pairs counts for the whole sample, so also without a group."""
+    rng = np.random.default_rng(0)
+    groups = {
+        name: np.zeros([{"group": GROUPS, "head": 1, "d_head": 1}.get(axis, 2) for axis in axes])
+        for name, axes in SUMS.items()
+        if name not in ("pairs", "cosine", "cosine_square")
+    }
+    shape = (GROUPS, len(RELATIONS), 2, 2, 2)
+    groups["pairs"] = np.full(shape, 1000.0)
+    groups["pairs"][::2, ..., 1] = 1
+    groups["pairs"][1::2, ..., 1] = 9.2  # 102 in all: without one of these, fewer than 100
+    mean = np.where(np.arange(2) == 0, 0.02, 0.3)[None, None, None, None]
+    mean = np.where(np.arange(2)[:, None, None] == 0, mean, 0)  # under the own labels alone
+    mean = np.where(np.arange(2)[:, None] == 0, mean, 0) + rng.normal(0, 1e-3, shape)
+    groups["cosine"] = (groups["pairs"] * mean)[:, None]
+    groups["cosine_square"] = (groups["pairs"] * (mean**2 + 0.01))[:, None]
+    columns = signal_columns(groups)
+    value, low, high = (columns[f"sentence_snr{end}"] for end in ("", "_low", "_high"))
+    assert value == pytest.approx(0.5 * (0.3**2 + 0.02**2) / 0.01, rel=0.05)
+    assert high - low < 0.2 * value

@@ -113,6 +113,11 @@ def _print_heads(result: "Ablation", most: int | None) -> None:
         mark = "*" if head.matters else ""
         rows.append([head.stack, str(head.layer), f"{head.head}{mark}", *cells])
     matter = sum(head.matters for head in result.heads)
+    above = (
+        f"* above zero: {matter} of {len(result.heads)} heads, at a false discovery rate of 5 %."
+    )
+    if result.documents < 2:
+        above = "No intervals: they resample documents, and there is only one."
     print_table(
         [
             Column("stack"),
@@ -123,8 +128,7 @@ def _print_heads(result: "Ablation", most: int | None) -> None:
         rows,
         title=f"{result.model}: {result.windows:,} windows of {result.corpus}, "
         f"{result.documents:,} documents",
-        caption=f"* above zero: {matter} of {len(result.heads)} heads, at a false discovery rate "
-        f"of 5 %. Unit: {result.unit}.",
+        caption=f"{above} Unit: {result.unit}.",
     )
     if result.loss is not None:
         typer.echo(f"loss of the intact model  {value_cell(result.loss)} {result.unit}")

@@ -53,8 +53,8 @@ def document_halves(
     numbers = np.unique(documents)
     if len(numbers) < FEWEST_DOCUMENTS:
         raise CorpusError(
-            f"{request} has {len(numbers)} documents; pruning chooses on one half of them and "
-            f"judges on the other: give at least {FEWEST_DOCUMENTS}"
+            f"pruning chooses on one half of the documents and judges on the other, so it needs "
+            f"at least {FEWEST_DOCUMENTS}; documents with a window in {request}: {len(numbers)}"
         )
     shuffled = np.random.default_rng(settings.seed).permutation(numbers)
     first = np.isin(documents, shuffled[::2])

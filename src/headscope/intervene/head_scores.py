@@ -69,11 +69,7 @@ def gradient_scores(
         on_windows: Called with the number of windows of each batch that is done.
     """
     model = outcome.model
-    if not outcome.has_loss:
-        raise SettingsError(
-            f"by: {model.name} has no loss, so there is no gradient to prune by; choose "
-            "written_deviation"
-        )
+    refuse_without_loss(outcome)
     totals = {site: np.zeros(site.heads) for site in model.sites}
     for places in batches(windows, max_tokens=Settings().batch_tokens):
         group = [windows[place] for place in places]
@@ -81,6 +77,19 @@ def gradient_scores(
             totals[site] += gradients
         on_windows(len(places))
     return _by_head({site: total / max(1, len(windows)) for site, total in totals.items()})
+
+
+def refuse_without_loss(outcome: Outcome) -> None:
+    """Refuse gradients of a model that has no loss.
+
+    Args:
+        outcome: How the model is read.
+    """
+    if not outcome.has_loss:
+        raise SettingsError(
+            f"by: {outcome.model.name} has no loss, so there is no gradient to prune by; choose "
+            "written_deviation"
+        )
 
 
 def _gradients(outcome: Outcome, windows: Sequence[Window]) -> dict[AttentionSite, np.ndarray]:

@@ -22,6 +22,7 @@ from headscope.intervene.head_scores import (
     Head,
     gradient_scores,
     random_scores,
+    refuse_without_loss,
     written_scores,
 )
 from headscope.intervene.projection_edit import (
@@ -36,6 +37,7 @@ from headscope.intervene.pruned_folder import (
     SMALLER_FOLDER,
     holds_bias,
     refuse_full_folder,
+    refuse_without_biases,
     write_pruned,
 )
 from headscope.intervene.pruning import Pruning
@@ -54,6 +56,10 @@ PRUNE_WINDOWS = 200
 """Number of windows that `prune` reads, half of them to choose and half to judge."""
 _STEPS = 8
 """Of the search for a number of heads: it is found to within a 256th of all heads."""
+
+
+_WITH_BIAS = ("mean", "least-squares")
+"""Replacements that are written as a bias."""
 
 
 class PruneOptions(LoadOptions, ColumnOptions, total=False):
@@ -121,8 +127,13 @@ def prune(
                 if isinstance(model, LoadedModel)
                 else load_model(model, head=True, **take_options(options, LoadOptions))
             )
+        outcome = Outcome(loaded, settings.seed)
+        if criterion == "gradient":
+            refuse_without_loss(outcome)
+        if out is not None and replacement in _WITH_BIAS:
+            refuse_without_biases(loaded)
         choosing, judging = document_halves(loaded, request, settings, shown)
-        study = _Study(loaded, choosing, judging, criterion, replacement, settings, shown)
+        study = _Study(outcome, choosing, judging, criterion, replacement, settings, shown)
         if limit is not None:
             number = study.number_for(limit)
         else:
@@ -137,7 +148,7 @@ class _Study:
 
     def __init__(
         self,
-        model: LoadedModel,
+        outcome: Outcome,
         choosing: DocumentHalf,
         judging: DocumentHalf,
         by: Criterion,
@@ -145,10 +156,10 @@ class _Study:
         settings: Settings,
         progress: Progress,
     ) -> None:
-        self._model, self._by, self._progress = model, by, progress
+        model = outcome.model
+        self._outcome, self._model, self._by, self._progress = outcome, model, by, progress
         self._settings, self._seed = settings, settings.seed
         self._choosing, self._judging = choosing, judging
-        self._outcome = Outcome(model, self._seed)
         progress.stage("what heads write", total=len(choosing.windows))
         self._measured: MeasuredWrites = measure_writes(
             model,

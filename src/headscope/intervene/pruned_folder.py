@@ -23,7 +23,7 @@ from headscope.intervene.projection_edit import ProjectionEdit, edited, projecti
 from headscope.intervene.stored_weights import StoredWeights
 from headscope.models.check.probe import probe_of
 from headscope.models.folder import model_file, read_object
-from headscope.models.head_writes import HeadWrites
+from headscope.models.head_writes import HeadWrites, find_writes
 from headscope.models.load import load_model
 from headscope.models.loaded import LoadedModel
 from headscope.models.output_head import output_head_of
@@ -67,6 +67,23 @@ def holds_bias(model: LoadedModel, writes: HeadWrites) -> bool:
         writes: How the heads of the layer write.
     """
     return projection_of(model, writes).bias is not None or bool(biases_by_config(model))
+
+
+def refuse_without_biases(model: LoadedModel) -> None:
+    """Refuse a model that has no biases for what heads write on average, before it is measured.
+
+    Args:
+        model: The model.
+    """
+    if not all(holds_bias(model, each) for each in find_writes(model, model.sites).found.values()):
+        raise _no_bias(model)
+
+
+def _no_bias(model: LoadedModel) -> ModelError:
+    return ModelError(
+        f"{model.name} has no bias that could hold what its heads write on average; pass "
+        "replace='zero' (--replace zero)"
+    )
 
 
 def biases_by_config(model: LoadedModel) -> frozenset[str]:
@@ -164,10 +181,7 @@ def _put_projections(
         return False
     possible = biases_by_config(model)
     if not new.keys() <= possible:
-        raise ModelError(
-            f"{model.name} has no bias that could hold what its heads write on average; pass "
-            "replace='zero' (--replace zero)"
-        )
+        raise _no_bias(model)
     for bias in possible:
         weight = bias.removesuffix("bias") + "weight"
         zeros = own[weight].new_zeros(own[weight].shape[0])

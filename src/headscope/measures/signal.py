@@ -28,6 +28,9 @@ GROUPS = 20
 """Documents are dealt into at most this many groups."""
 FEWEST_PAIRS = 100
 """A distance bin counts only where both sides have as many pairs, under both labels."""
+FEWEST_OF_GROUPS = 0.5
+"""And only where the pairs of both sides come from at least this share of the document groups.
+Pairs of one document are alike: a bin that rests on one long sentence says nothing of heads."""
 SMALLEST_VARIANCE = 1e-4
 """Of a cosine: where all pairs are alike, a ratio of variances would mean nothing."""
 FEWEST_GROUPS = 5
@@ -88,6 +91,8 @@ class SignalMeasure:
 def signal_to_noise(relation: str) -> Callable[[Sums], NDArray[np.float64]]:
     """The ratio of one relation: mean over distance bins, minus the same under swapped labels.
 
+    Takes sums in which the bins that do not count are empty: see `counting_bins`.
+
     Args:
         relation: One of `RELATIONS`.
     """
@@ -95,7 +100,7 @@ def signal_to_noise(relation: str) -> Callable[[Sums], NDArray[np.float64]]:
 
     def ratio_of(sums: Sums) -> NDArray[np.float64]:
         number = sums["pairs"][at]  # labels, side, bin
-        used = (number >= FEWEST_PAIRS).all(axis=(0, 1))
+        used = (number > 0).all(axis=(0, 1))
         if not used.any():
             return np.full(sums["cosine"].shape[0], np.nan)
         number = number[..., used]
@@ -222,6 +227,24 @@ SIGNAL_MEASURES: Registry[SignalMeasure] = Registry(
 )
 
 
+def counting_bins(pairs: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which distance bins of each relation count: relation, 1, 1, bin.
+
+    Those with enough pairs (`FEWEST_PAIRS`) from enough groups (`FEWEST_OF_GROUPS`) on both sides
+    and under both labels. The number of groups is the effective one, (sum n)^2 / sum n^2: it is 1
+    where nearly all pairs are those of one group.
+
+    Args:
+        pairs: Of `SUMS`, with the axis of groups.
+    """
+    number = pairs.sum(0)
+    effective = ratio(np.square(number), np.square(pairs).sum(0))
+    groups = int(pairs.any(axis=(1, 2, 3, 4)).sum())
+    enough = (number >= FEWEST_PAIRS) & (effective >= FEWEST_OF_GROUPS * groups)
+    counted: NDArray[np.bool_] = enough.all(axis=(1, 2), keepdims=True)
+    return counted
+
+
 def signal_columns(groups: Sums) -> dict[str, NDArray[np.float64]]:
     """Every measure per head with `NAME_low` and `NAME_high`, and `NAME_expected` where it has one.
 
@@ -230,6 +253,8 @@ def signal_columns(groups: Sums) -> dict[str, NDArray[np.float64]]:
     Args:
         groups: The sums of `SUMS`, with their first axis.
     """
+    # Once for the whole sample: a bin that came and went as groups are left out would not be noise.
+    groups = {**groups, "pairs": groups["pairs"] * counting_bins(groups["pairs"])}
     totals = {name: values.sum(0) for name, values in groups.items()}
     there = np.flatnonzero(
         groups["write_tokens"] + groups["noise_pairs"].sum(1) + groups["pairs"].sum((1, 2, 3, 4))
