@@ -1,5 +1,7 @@
 """What `headscope reach` prints, where only some of the layers reach."""
 
+from dataclasses import replace
+
 import pytest
 
 from headscope.cli.reach import ReachOutput, _print
@@ -30,3 +32,13 @@ def test_layers_without_reach_have_a_dash_and_heads_are_named_with_evidence(foun
     assert f"the clearest, 1.1: {found.roles['evidence'].iloc[0]}" in said
     assert "heads that follow what others looked up, layer.head: 2.1\n" in said
     assert said.endswith("folder  FOLDER\n")
+
+
+def test_of_fewer_than_twenty_documents_nothing_is_said_about_heads(found, capsys):
+    arrays = {name: values[:9] for name, values in found.evidence.arrays.items()}
+    few = Reach(replace(found.evidence, arrays=arrays), found.about)
+    _print(few, ReachOutput())
+    said = capsys.readouterr().out.splitlines()
+    assert said[-2].startswith("fewer than 20 documents answer nothing")
+    assert said[-1] == "folder  FOLDER"
+    assert not [line for line in said if "heads" in line or "agrees" in line]

@@ -16,6 +16,12 @@ from headscope.runs.manifest import Manifest
 from tests.browser import open_page, sideways
 from tests.faults.seed_files import KEPT
 
+WORD_WIDTH = """section => {
+  const th = section.querySelector("thead th"), range = document.createRange();
+  range.selectNodeContents(th);
+  return range.getClientRects().length > 1 ? Infinity : range.getBoundingClientRect().width;
+}"""
+"""Width of the first title, whose one word is to stand in one line."""
 OPTIONS = {"window": 128, "windows": 20, "skip": ("shuffled", "untrained"), "progress": False}
 
 
@@ -88,6 +94,10 @@ def test_the_report_has_a_section_about_long_texts(planted, browser, tmp_path):
     reach = found.layers["reach"]
     assert [row[1] for row in cells] == ["-" if np.isnan(one) else f"{one:.0f}" for one in reach]
     assert section.locator("li").count() == len(found.roles)
+    # The farthest distance at which this encoder's use of context was measured is named.
+    assert "use of context and similarity at 32 to 47 tokens agree by" in section.inner_text()
+    # No word of a title is broken, on a phone either.
+    assert section.locator("thead th").first.bounding_box()["width"] >= section.evaluate(WORD_WIDTH)
     assert sideways(page) == []
     assert opened.complaints == []
     page.close()

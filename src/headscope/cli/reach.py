@@ -156,6 +156,14 @@ def _print(result: "Reach", output: ReachOutput) -> None:
     )
     if result.evidence.units < LEAST_PAIRS:
         typer.echo("fewer than 20 documents answer nothing: ask for more --windows")
+    else:
+        _print_findings(result)
+    if not output.quiet:
+        typer.echo(f"folder  {about['folder']}")
+
+
+def _print_findings(result: "Reach") -> None:
+    """What holds over heads: how many reach, what use and loss say, which have a role."""
     heads = result.heads
     typer.echo(f"{int(heads['reaches'].sum())} of {len(heads)} heads reach at all (5 % false)")
     if result.agreement is not None and len(result.agreement):
@@ -174,8 +182,6 @@ def _print(result: "Reach", output: ReachOutput) -> None:
         )
     if "looks_back" in heads:
         _print_roles(result)
-    if not output.quiet:
-        typer.echo(f"folder  {about['folder']}")
 
 
 def _print_roles(result: "Reach") -> None:

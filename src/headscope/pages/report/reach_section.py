@@ -15,10 +15,10 @@ from headscope.pages.figures.reach import FIGURES, draw_reach
 
 COLUMNS = {
     "reach": "reach",
-    "reach_all": "with repeated words",
-    "reach_order": "by the order of sentences",
+    "reach_all": "with repeats",
+    "reach_order": "by order",
     "reach_untrained": "untrained",
-    "half": "half of it within",
+    "half": "half within",
     "most": "90 % within",
 }
 """What the table shows of each layer, in tokens."""
@@ -105,8 +105,8 @@ def _sentences(result: ReachResult) -> list[str]:
     if result.agreement is not None and len(result.agreement):
         row = result.agreement.iloc[-1]
         found.append(
-            "Over heads, the use of far context and far similarity agree by "
-            f"{row['agreement']:.2f} [{row['agreement_low']:.2f}, {row['agreement_high']:.2f}] "
-            "(rank correlation)."
+            f"Over heads, use of context and similarity at {row['distance']:.0f} to "
+            f"{row['distance_to']:.0f} tokens agree by {row['agreement']:.2f} "
+            f"[{row['agreement_low']:.2f}, {row['agreement_high']:.2f}] (rank correlation)."
         )
     return found
