@@ -5,7 +5,8 @@
 
 The ratio is that of CPU seconds, intact and spliced texts read in turns with a plain sdpa forward
 pass of the same tokens, in one process with one thread. With `--memory` only headscope reads, and
-what the process takes at most, beyond the loaded model, is printed.
+what the process takes at most, beyond the loaded model, is printed; with `--memory --plain` the
+same of a plain forward pass, so that two runs show what headscope takes above the bare model.
 """
 
 import argparse
@@ -44,6 +45,7 @@ def main() -> None:
     parser.add_argument("--layers", help="such as 1,2 (default: all)")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--plain", action="store_true", help="memory of the plain forward pass")
     options = parser.parse_args()
     torch.set_num_threads(1)
     layers = None if options.layers is None else tuple(map(int, options.layers.split(",")))
@@ -54,30 +56,42 @@ def main() -> None:
     texts = tuple(natural_text(options.window, model.config.vocab_size, rng) for _ in range(2))
     # A short text first, so that code is in memory; the peak of loading is given back.
     short = tuple(natural_text(64, model.config.vocab_size, rng) for _ in range(2))
+
+    def reach(texts: tuple[Text, ...], plan: ReachPlan) -> None:
+        measure_window(model, sites, texts, plan)
+
+    def plain(texts: tuple[Text, ...]) -> None:
+        ids = torch.from_numpy(texts[0].token_ids)[None]
+        with torch.inference_mode():
+            bare(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False)
+
+    if options.plain:
+        del model
+    bare = load_model(options.model).model if options.plain or not options.memory else None
+    if bare is not None:
+        bare.set_attn_implementation("sdpa")
+        plain(short)
+    if not options.plain:
+        reach(short, replace(plan, window_tokens=64, edges=()))
     if options.memory:
-        measure_window(model, sites, short, replace(plan, window_tokens=64, edges=()))
         Path("/proc/self/clear_refs").write_text("5")
         before = memory("VmRSS")
-        measure_window(model, sites, texts, plan)
+        if options.plain:
+            plain(texts)
+        else:
+            reach(texts, plan)
         print(f"{options.window} tokens: {memory('VmHWM') - before:.0f} MB beyond the loaded model")
         return
-    plain = load_model(options.model).model
-    plain.set_attn_implementation("sdpa")
-    ids = torch.from_numpy(texts[0].token_ids)[None]
-    measure_window(model, sites, short, replace(plan, window_tokens=64, edges=()))
-    with torch.inference_mode():
-        plain(input_ids=ids[:, :64], attention_mask=torch.ones_like(ids[:, :64]), use_cache=False)
     ratios = []
     for _ in range(options.repeats):
         started = time.process_time()
-        with torch.inference_mode():
-            for _ in range(2):  # intact and spliced
-                plain(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False)
-        bare = time.process_time() - started
-        measure_window(model, sites, texts, plan)
-        ours = time.process_time() - started - bare
-        ratios.append(ours / bare)
-        print(f"bare {bare:.1f} s, reach {ours:.1f} s, ratio {ours / bare:.2f}", flush=True)
+        for _ in range(2):  # intact and spliced
+            plain(texts)
+        alone = time.process_time() - started
+        reach(texts, plan)
+        ours = time.process_time() - started - alone
+        ratios.append(ours / alone)
+        print(f"bare {alone:.1f} s, reach {ours:.1f} s, ratio {ours / alone:.2f}", flush=True)
     print(f"median ratio {statistics.median(ratios):.2f}")
 
 
