@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from headscope.cli.analyze import CorpusOptions
-from headscope.cli.lens_tables import print_heads, print_layers, print_words
+from headscope.cli.lens_tables import print_heads, print_layers, print_trees, print_words
 from headscope.cli.option_groups import OptionGroup
 from headscope.cli.options import DEFAULTS, ModelOptions, layer_numbers
 from headscope.cli.study_output import StudyOutput, resumable
@@ -45,10 +45,10 @@ class LensMeasuring(OptionGroup, panel="Measuring"):
     probe: Annotated[
         str | None,
         typer.Option(
-            metavar="tokens|words",
+            metavar="tokens|words|distances",
             help="tokens: also read layers through affine maps to the last layer, fitted on other "
             "documents. words: probe layers of any model for parts of speech instead, on a "
-            "treebank.",
+            "treebank. distances: for distances in dependency trees, likewise.",
         ),
     ] = None
     heads: Annotated[
@@ -96,10 +96,12 @@ def lens_command(
     if output.as_json:
         typer.echo(json.dumps(result.to_json()))
         return
-    if result.usual_part is None:
-        print_layers(result)
-    else:
+    if result.usual_part is not None:
         print_words(result)
+    elif result.linear_distance is not None:
+        print_trees(result, result.linear_distance)
+    else:
+        print_layers(result)
     if result.head_effects is not None:
         print_heads(result, result.head_effects)
     if not output.quiet:

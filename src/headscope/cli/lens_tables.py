@@ -1,5 +1,6 @@
 """The tables that `headscope lens` prints."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import typer
@@ -9,6 +10,7 @@ from headscope.cli.tables import Column, cell, print_table
 
 if TYPE_CHECKING:
     from headscope.findings.lens.heads import HeadEffects, HeadLens
+    from headscope.findings.resampling.bootstrap import Interval
     from headscope.lens.result import Lens
 
 SHOWN = 20
@@ -36,6 +38,38 @@ def print_words(result: "Lens") -> None:
     )
     assert result.usual_part is not None
     typer.echo(f"the most frequent part of speech alone  {value_cell(result.usual_part, '.3f')}")
+
+
+def print_trees(result: "Lens", linear: Mapping[str, "Interval"]) -> None:
+    """The table of a probe of distances in dependency trees.
+
+    Args:
+        result: Of that probe.
+        linear: What the distance in the text tells by itself.
+    """
+    scores = {str(layer.layer): layer.readings["probe"] for layer in result.layers}
+    rows: list[list[str] | None] = [
+        [
+            name,
+            *(
+                text
+                for score in ("tree_distance", "tree_edges")
+                for text in (value_cell(found[score], ".3f"), range_cell(found[score], ".3f"))
+            ),
+        ]
+        for name, found in {**scores, "order": linear}.items()
+    ]
+    titles = ["layer", "distance", "95 % interval", "edges", "95 % interval"]
+    print_table(
+        [Column(title, number=True) for title in titles],
+        rows,
+        title=f"{result.model}: {result.positions:,} words in {result.windows:,} windows of "
+        f"{result.corpus}, {result.documents:,} documents",
+        caption="distance: rank correlation of distances under a linear probe, fitted on other "
+        "documents, with those in the dependency tree; edges: share of the edges of the tree that "
+        "are in the smallest spanning tree; layer 0: what the first layer reads; order: the "
+        "distance in the text, without a model",
+    )
 
 
 def print_layers(result: "Lens") -> None:

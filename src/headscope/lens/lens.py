@@ -8,7 +8,8 @@ from headscope.errors import ModelError, SettingsError, option
 from headscope.findings.lens.head_table import write_head_table
 from headscope.lens.result import Lens
 from headscope.lens.study import LensStudy
-from headscope.lens.summarise import guesses_result, words_result
+from headscope.lens.summarise import guesses_result, trees_result, words_result
+from headscope.lens.tree_study import TreeStudy
 from headscope.lens.words import WordStudy
 from headscope.measuring.outcome import Outcome
 from headscope.measuring.run_windows import default_folder, stage
@@ -65,7 +66,7 @@ def lens(
         probe: `tokens`: layers are also read through affine maps to the last layer's states, which
             are fitted on other documents and kept in the folder (`probe.safetensors`). `words`:
             what layers hold of parts of speech, instead, for any model, on a corpus that marks
-            them.
+            them. `distances`: what they hold of distances in dependency trees, likewise.
         heads: Whether to measure, too, what each layer's guess loses without each of its heads.
         out: The folder of the study (default: one in `runs/`).
         progress: Whether to show progress on standard error, or an object that receives it.
@@ -77,10 +78,12 @@ def lens(
     refuse_unknown_options("lens", options, StudyOptions)
     if positions is not None and positions < 1:
         raise SettingsError(f"positions: {positions} is too few; ask for at least 1")
-    if probe not in (None, "tokens", "words"):
-        raise SettingsError(f"probe: {probe!r} is unknown; choose tokens or words")
-    if heads and probe == "words":
-        raise SettingsError("heads: a probe of words has no guesses to lose; leave one of them out")
+    if probe not in (None, "tokens", "words", "distances"):
+        raise SettingsError(f"probe: {probe!r} is unknown; choose tokens, words or distances")
+    if heads and probe in ("words", "distances"):
+        raise SettingsError(
+            f"heads: a probe of {probe} has no guesses to lose; leave one of them out"
+        )
     settings = study_settings(options, shard_windows=LENS_SHARD)
     request = study_request(corpus, texts, options, first=first)
     with ExitStack() as stack:
@@ -90,9 +93,11 @@ def lens(
         loaded.sites_of(settings.layers)
         head = OwnHead(loaded)
         folder = Path(out) if out is not None else default_folder(loaded.name, request, "lens")
-        study: LensStudy | WordStudy
+        study: LensStudy | WordStudy | TreeStudy
         if probe == "words":
             study = WordStudy(head, request, settings)
+        elif probe == "distances":
+            study = TreeStudy(head, settings)
         elif head.predicts:
             outcome = Outcome(loaded, settings.seed, whole_words=whole_words)
             study = LensStudy(
@@ -104,6 +109,8 @@ def lens(
         with stage("resampling", reported):
             if isinstance(study, WordStudy):
                 result = words_result(study, table, settings, str(request))
+            elif isinstance(study, TreeStudy):
+                result = trees_result(study, table, settings, str(request))
             else:
                 result = guesses_result(study, table, settings, str(request), positions)
             if result.head_effects is not None:
@@ -120,5 +127,6 @@ def _no_guesses(name: str, *, heads: bool) -> str:
     if heads:
         return f"{refusal}see with headscope ablate what its states lose without each head"
     return (
-        f"{refusal}pass {option('probe', 'words')} to see what its layers hold of parts of speech"
+        f"{refusal}pass {option('probe', 'words')} to see what its layers hold of parts of speech, "
+        f"{option('probe', 'distances')} of dependency trees"
     )

@@ -65,7 +65,7 @@ class Lens:
     corpus: str
     outcome: str
     """What is guessed: causal (the next token), masked (hidden tokens), seq2seq (what the model
-    itself writes); or words (their part of speech, by probes)."""
+    itself writes); of probes words (their part of speech) or distances (in dependency trees)."""
     windows: int
     documents: int
     positions: int
@@ -83,6 +83,8 @@ class Lens:
     """What each layer's guess loses without each of its heads; None if that was not asked for."""
     usual_part: Interval | None = None
     """Of words: how often the part of speech is that which is most frequent in other documents."""
+    linear_distance: Mapping[str, Interval] | None = None
+    """Of distances in trees: what the distance in the text tells by itself."""
     folder: Path
 
     @property
@@ -151,6 +153,9 @@ class Lens:
                 for one in self.by_frequency
             ],
             "most_frequent_part": None if self.usual_part is None else self.usual_part.to_json(),
+            "linear_distance": None
+            if self.linear_distance is None
+            else {name: value.to_json() for name, value in self.linear_distance.items()},
             "confused": [one.to_json() for one in self.confused],
             **({} if self.head_effects is None else self.head_effects.to_json()),
         }

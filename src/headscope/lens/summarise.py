@@ -14,6 +14,7 @@ from headscope.findings.resampling.window_cells import documents_of, resample_wi
 from headscope.lens.probe import PROBE
 from headscope.lens.result import ConfusedTokens, LayerLens, Lens
 from headscope.lens.study import HEADS, LensStudy
+from headscope.lens.tree_study import TreeStudy
 from headscope.lens.words import WordStudy
 from headscope.measuring.study import StudyTable
 from headscope.settings import Settings
@@ -93,6 +94,45 @@ def words_result(study: WordStudy, table: StudyTable, settings: Settings, corpus
             for place, layer in enumerate(study.layers)
         ),
         usual_part=usual.intervals()[0],
+        folder=table.run.path,
+    )
+
+
+def trees_result(study: TreeStudy, table: StudyTable, settings: Settings, corpus: str) -> Lens:
+    """What layers hold of distances in dependency trees.
+
+    Args:
+        study: What was measured.
+        table: Its numbers.
+        settings: Of the study.
+        corpus: In words.
+    """
+    documents, cells = documents_of(table.run, table.windows), table.cells
+
+    def share(above: str, below: str) -> list[Interval]:
+        values = cells[above].reshape(len(documents), -1)
+        return resample_windows(values, cells[below][:, None], documents, settings.seed).intervals()
+
+    measured = {"tree_distance": ("agreement", "words"), "tree_edges": ("found", "edges")}
+    by_layer = {name: share(*columns) for name, columns in measured.items()}
+    return Lens(
+        model=study.head.model.name,
+        corpus=corpus,
+        outcome="distances",
+        windows=len(table.windows),
+        documents=len(np.unique(documents)),
+        positions=int(cells["words"].sum()),
+        layers=tuple(
+            LayerLens(
+                study.head.stack,
+                layer,
+                {"probe": {name: values[place] for name, values in by_layer.items()}},
+            )
+            for place, layer in enumerate(study.layers)
+        ),
+        linear_distance={
+            name: share(f"linear_{above}", below)[0] for name, (above, below) in measured.items()
+        },
         folder=table.run.path,
     )
 
