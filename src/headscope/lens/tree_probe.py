@@ -60,7 +60,8 @@ def fit_tree_maps(examples: Sequence[TreeExample]) -> Float[Tensor, "layer d_mod
         optimiser.zero_grad()
         batch.error(maps).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-    return maps.detach()
+    fitted: Float[Tensor, "layer d_model rank"] = maps.detach()
+    return fitted
 
 
 def tree_distances(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -92,11 +93,11 @@ def _figures(run: RunFindings, lens: LensInRun) -> Iterator[tuple[str, Callable[
 
     for name in FIGURES:
         if name != "lens-heads":
-            yield name, lambda name=name: draw_lens(name, lens.values)
+            yield name, partial(draw_lens, name, lens.values)
     if lens.heads is not None:
         lines, heads = data_lines(lens.values), lens.heads
-        yield "lens-heads", lambda: with_style(head_map_figure, heads, lines)
-        yield "lens-roles", lambda: with_style(head_scatter_figure, run.heads, run.roles, lines)
+        yield "lens-heads", partial(with_style, head_map_figure, heads, lines)
+        yield "lens-roles", partial(with_style, head_scatter_figure, run.heads, run.roles, lines)
 
 
 def _cell(layer: dict[str, Any], reading: str, score: str, _: str, form: str) -> str:
