@@ -24,7 +24,7 @@ from headscope.pages.figures.style import ABSENT, SEQUENTIAL, SMALL, VERMILION
 AGAINST = ("write_strength", "sentence_snr")
 """What the loss is set against."""
 _DECADES = 4
-"""Of the colour scale: smaller effects look alike."""
+"""Of the colour scale, at most: smaller effects look alike."""
 
 
 def head_map_figure(table: pd.DataFrame, lines: Sequence[str]) -> Figure:
@@ -59,10 +59,12 @@ def head_map_figure(table: pd.DataFrame, lines: Sequence[str]) -> Figure:
         heads = int(part["head"].max())
         grid = map_of(part, f"{reading}_kl", layers, heads)
         most = float(np.nanmax(grid, initial=1e-12))
+        least = max(float(np.nanmin(grid, initial=most)), most / 10**_DECADES)
+        least = min(least, most / 10)
         image = panel.imshow(
-            np.ma.masked_invalid(np.maximum(grid, most / 10**_DECADES)),
+            np.ma.masked_invalid(np.maximum(grid, least)),
             cmap=mpl.colormaps[SEQUENTIAL].with_extremes(bad=ABSENT),
-            norm=LogNorm(most / 10**_DECADES, most),
+            norm=LogNorm(least, most),
             extent=(0.5, heads + 0.5, len(layers) + 0.5, 0.5),
             aspect="auto",
         )
