@@ -101,7 +101,7 @@ class HeadSwitches:
                     compared = self._compare(site, intact, without, positions, some, mapped)
                     for head, effects in enumerate(compared, start=done):
                         for name, values in effects.items():
-                            np.add.at(sums[f"{prefix}{name}"], (*place, head), values)
+                            np.add.at(sums[f"{prefix}{name}"][..., head], place, values)
             done += site.heads
             advance(windows)
         scored = np.zeros((windows, groups), dtype=bool)
@@ -130,7 +130,7 @@ class HeadSwitches:
             with self._head.model.gates(gates):
                 output = going_on.run_block(site, repeated.inputs, recording)
             states = states_of(output)[repeated.scored]
-            found.append(states.unflatten(0, (len(heads), -1)))
+            found.append(torch.stack(states.tensor_split(len(heads))))
         return torch.cat(found)
 
     def _compare(

@@ -12,6 +12,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from headscope.findings.lens.head_table import READINGS
 from headscope.findings.roles import ROLES
@@ -119,6 +120,9 @@ def head_scatter_figure(heads: pd.DataFrame, roles: pd.DataFrame, lines: Sequenc
                 panel.set_yscale("log")
             if name == "write_strength":
                 panel.set_xscale("log")
+                panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                panel.xaxis.set_minor_locator(NullLocator())
             rho = known[f"{reading}_kl"].corr(known[name], method="spearman")
             panel.set_title(f"rho {rho:.2f}", loc="left")
             panel.set_xlabel(SIGNAL_MEASURES[name].title)
