@@ -77,7 +77,7 @@ def test_what_cannot_be_probed_is_refused(folders, tmp_path):
     corpus = treebank(tmp_path / "t.conllu", documents=2)
     with pytest.raises(ModelError, match="encoder-decoder"):
         hs.lens(folders["t5"], corpus, out=tmp_path / "b", **OPTIONS)
-    with pytest.raises(SettingsError, match="choose tokens or words"):
+    with pytest.raises(SettingsError, match="choose tokens, words or distances"):
         hs.lens(folders["bert"], corpus, out=tmp_path / "c", **{**OPTIONS, "probe": "all"})
     with pytest.raises(ModelError, match="no head that predicts tokens"):
         hs.lens(folders["bert"], corpus, out=tmp_path / "d", **{**OPTIONS, "probe": "tokens"})

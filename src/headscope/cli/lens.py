@@ -2,20 +2,17 @@
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from headscope.cli.analyze import CorpusOptions
+from headscope.cli.lens_tables import print_heads, print_layers, print_trees, print_words
 from headscope.cli.option_groups import OptionGroup
 from headscope.cli.options import DEFAULTS, ModelOptions, layer_numbers
-from headscope.cli.study_output import StudyOutput, range_cell, resumable, value_cell
-from headscope.cli.tables import Column, cell, print_table
+from headscope.cli.study_output import StudyOutput, resumable
 from headscope.errors import SettingsError
 from headscope.settings import LENS_POSITIONS, LENS_WINDOWS
-
-if TYPE_CHECKING:
-    from headscope.lens.result import Lens
 
 
 @dataclass(frozen=True)
@@ -48,12 +45,16 @@ class LensMeasuring(OptionGroup, panel="Measuring"):
     probe: Annotated[
         str | None,
         typer.Option(
-            metavar="tokens|words",
+            metavar="tokens|words|distances",
             help="tokens: also read layers through affine maps to the last layer, fitted on other "
             "documents. words: probe layers of any model for parts of speech instead, on a "
-            "treebank.",
+            "treebank. distances: for distances in dependency trees, likewise.",
         ),
     ] = None
+    heads: Annotated[
+        bool,
+        typer.Option("--heads", help="Also what each layer's guess loses without each head."),
+    ] = False
     layers: Annotated[
         str | None,
         typer.Option(help="Only these layers, numbered from 1, such as 1,6,11."),
@@ -95,10 +96,14 @@ def lens_command(
     if output.as_json:
         typer.echo(json.dumps(result.to_json()))
         return
-    if result.usual_part is None:
-        _print_layers(result)
+    if result.usual_part is not None:
+        print_words(result)
+    elif result.linear_distance is not None:
+        print_trees(result, result.linear_distance)
     else:
-        _print_words(result)
+        print_layers(result)
+    if result.head_effects is not None:
+        print_heads(result, result.head_effects)
     if not output.quiet:
         typer.echo(f"study   {result.folder}")
 
@@ -109,71 +114,3 @@ def _positions(text: str) -> int | None:
     if not text.isdecimal():
         raise SettingsError(f"positions: {text!r} is neither a number nor all")
     return int(text)
-
-
-def _print_words(result: "Lens") -> None:
-    rows = [
-        [str(layer.layer), value_cell(told, ".3f"), range_cell(told, ".3f")]
-        for layer in result.layers
-        for told in [layer.readings["probe"]["part_of_speech"]]
-    ]
-    print_table(
-        [Column(title, number=True) for title in ("layer", "part of speech", "95 % interval")],
-        rows,
-        title=f"{result.model}: {result.positions:,} words in {result.windows:,} windows of "
-        f"{result.corpus}, {result.documents:,} documents",
-        caption="share of words whose part of speech a linear probe tells, fitted on other "
-        "documents; layer 0: what the first layer reads",
-    )
-    assert result.usual_part is not None
-    typer.echo(f"the most frequent part of speech alone  {value_cell(result.usual_part, '.3f')}")
-
-
-def _print_layers(result: "Lens") -> None:
-    """A table for the lens, and one for the probe, if there is one."""
-    there = result.layers[0].readings
-    for kind in ("lens", "probe"):
-        if kind in there:
-            _print_scores(result, [name for name in there if name.partition("_")[0] == kind])
-    if result.by_frequency:
-        last = ", ".join(
-            f"{one.name}: {cell(one.accuracy[-1].value, '.3f')} ({one.types:,})"
-            for one in result.by_frequency
-        )
-        typer.echo(f"by type in the last layer, by occurrences (types)  {last}")
-
-
-def _print_scores(result: "Lens", readings: list[str]) -> None:
-    several = len(readings) > 1
-    rows: list[list[str] | None] = []
-    for reading in readings:
-        if rows:
-            rows.append(None)
-        for layer in result.layers:
-            scores = layer.readings[reading]
-            rows.append(
-                [
-                    *([reading.partition("_")[2] or "masked"] if several else []),
-                    str(layer.layer),
-                    value_cell(scores["entropy"], ".2f"),
-                    value_cell(scores["cross_entropy"], ".2f"),
-                    range_cell(scores["cross_entropy"], ".2f"),
-                    value_cell(scores["accuracy"], ".3f"),
-                    value_cell(scores["token_type_accuracy"], ".3f"),
-                    value_cell(scores["rank"], ".1f"),
-                    value_cell(scores["kl"], ".2f"),
-                ]
-            )
-    titles = ["layer", "entropy", "loss", "95 % interval", "accuracy", "by type", "rank", "KL"]
-    print_table(
-        [
-            *([Column("tokens")] if several else []),
-            *(Column(title, number=True) for title in titles),
-        ],
-        rows,
-        title=f"{readings[0]}, {result.model}: {result.positions:,} positions in "
-        f"{result.windows:,} windows of {result.corpus}, {result.documents:,} documents",
-        caption="entropy, loss and KL to the last layer in nats; by type: accuracy with every "
-        "token type counted alike; rank: geometric mean; layer 0: what the first layer reads",
-        narrow=True,
-    )

@@ -14,6 +14,8 @@ from headscope.errors import RunError
 from headscope.findings.claims import StackEvidence, judge
 from headscope.findings.claims.verdicts import Verdicts
 from headscope.findings.gather_evidence import gather_evidence
+from headscope.findings.lens.head_table import value_columns
+from headscope.findings.lens.in_run import LensInRun, lens_of_run
 from headscope.findings.reach.read import reach_of_run
 from headscope.findings.reach.result import ReachResult
 from headscope.findings.resampling.window_table import WindowTable, read_window_table
@@ -69,9 +71,13 @@ class RunFindings:
     def heads(self) -> pd.DataFrame:
         """A row per stack, layer and head, a column per measure."""
         table = with_signal(self._table(head_table), self.signal)
-        if self.reach is None or self.reach.retrieval is None:
-            return table
-        return table.merge(self.reach.retrieval_strengths, "left", ["stack", "layer", "head"])
+        keys = ["stack", "layer", "head"]
+        if self.reach is not None and self.reach.retrieval is not None:
+            table = table.merge(self.reach.retrieval_strengths, "left", keys)
+        if self.lens is not None and self.lens.heads is not None:
+            found = self.lens.heads
+            table = table.merge(found[[*keys, *value_columns(found)]], "left", keys)
+        return table
 
     @cached_property
     def layers(self) -> pd.DataFrame:
@@ -100,6 +106,11 @@ class RunFindings:
     def reach(self) -> ReachResult | None:
         """What the reach study in the run folder found; None if there is none."""
         return reach_of_run(self.folder)
+
+    @cached_property
+    def lens(self) -> LensInRun | None:
+        """What the lens study in the run folder found; None if there is none."""
+        return lens_of_run(self.folder)
 
     @cached_property
     def untrained(self) -> list["RunFindings"]:

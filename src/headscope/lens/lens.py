@@ -1,25 +1,19 @@
 """What each layer of a model knows: the verb."""
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
 from headscope.errors import ModelError, SettingsError, option
-from headscope.findings.lens.confusion import confusion_clusters
-from headscope.findings.lens.guesses import Guesses, guesses_of, layer_means
-from headscope.findings.lens.token_types import TypeAccuracy, token_frequencies, type_accuracy
-from headscope.findings.resampling.bootstrap import Interval
-from headscope.findings.resampling.window_cells import documents_of, resample_windows
-from headscope.lens.result import ConfusedTokens, LayerLens, Lens
-from headscope.lens.study import PROBE, LensStudy
+from headscope.findings.lens.head_table import write_head_table
+from headscope.lens.result import Lens
+from headscope.lens.study import LensStudy
+from headscope.lens.summarise import guesses_result, trees_result, words_result
+from headscope.lens.tree_study import TreeStudy
 from headscope.lens.words import WordStudy
 from headscope.measuring.outcome import Outcome
 from headscope.measuring.run_windows import default_folder, stage
-from headscope.measuring.study import StudyTable, run_study
+from headscope.measuring.study import run_study
 from headscope.measuring.study_request import (
     StudyOptions,
     load_with_head,
@@ -32,7 +26,6 @@ from headscope.settings import (
     LENS_POSITIONS,
     LENS_SHARD,
     LENS_WINDOWS,
-    Settings,
     refuse_unknown_options,
 )
 from headscope.system.progress import Progress, ProgressBars
@@ -48,6 +41,7 @@ def lens(
     positions: int | None = LENS_POSITIONS,
     whole_words: bool = False,
     probe: str | None = None,
+    heads: bool = False,
     out: str | Path | None = None,
     progress: bool | Progress = True,
     log: str | Path | None = None,
@@ -72,7 +66,8 @@ def lens(
         probe: `tokens`: layers are also read through affine maps to the last layer's states, which
             are fitted on other documents and kept in the folder (`probe.safetensors`). `words`:
             what layers hold of parts of speech, instead, for any model, on a corpus that marks
-            them.
+            them. `distances`: what they hold of distances in dependency trees, likewise.
+        heads: Whether to measure, too, what each layer's guess loses without each of its heads.
         out: The folder of the study (default: one in `runs/`).
         progress: Whether to show progress on standard error, or an object that receives it.
         log: A file to which every event is appended as a line of JSON.
@@ -83,8 +78,12 @@ def lens(
     refuse_unknown_options("lens", options, StudyOptions)
     if positions is not None and positions < 1:
         raise SettingsError(f"positions: {positions} is too few; ask for at least 1")
-    if probe not in (None, "tokens", "words"):
-        raise SettingsError(f"probe: {probe!r} is unknown; choose tokens or words")
+    if probe not in (None, "tokens", "words", "distances"):
+        raise SettingsError(f"probe: {probe!r} is unknown; choose tokens, words or distances")
+    if heads and probe in ("words", "distances"):
+        raise SettingsError(
+            f"heads: a probe of {probe} has no guesses to lose; leave one of them out"
+        )
     settings = study_settings(options, shard_windows=LENS_SHARD)
     request = study_request(corpus, texts, options, first=first)
     with ExitStack() as stack:
@@ -94,113 +93,40 @@ def lens(
         loaded.sites_of(settings.layers)
         head = OwnHead(loaded)
         folder = Path(out) if out is not None else default_folder(loaded.name, request, "lens")
-        study: LensStudy | WordStudy
+        study: LensStudy | WordStudy | TreeStudy
         if probe == "words":
             study = WordStudy(head, request, settings)
+        elif probe == "distances":
+            study = TreeStudy(head, settings)
         elif head.predicts:
             outcome = Outcome(loaded, settings.seed, whole_words=whole_words)
-            study = LensStudy(outcome, head, settings, positions, probe=probe is not None)
-        else:
-            raise ModelError(
-                f"{loaded.name} has no head that predicts tokens, so its layers guess nothing; "
-                "choose a language model (causal, masked or encoder-decoder), or pass "
-                f"{option('probe', 'words')} to see what its layers hold of parts of speech"
+            study = LensStudy(
+                outcome, head, settings, positions, probe=probe is not None, heads=heads
             )
+        else:
+            raise ModelError(_no_guesses(loaded.name, heads=heads))
         table = run_study(study, loaded, request, settings, folder, progress=reported, log=log)
         with stage("resampling", reported):
             if isinstance(study, WordStudy):
-                result = _words_result(study, table, settings, str(request))
+                result = words_result(study, table, settings, str(request))
+            elif isinstance(study, TreeStudy):
+                result = trees_result(study, table, settings, str(request))
             else:
-                result = _result(study, table, settings, str(request), positions)
+                result = guesses_result(study, table, settings, str(request), positions)
+            if result.head_effects is not None:
+                write_head_table(table.run.path, result.head_effects.table)
             table.write_result(result.to_json())
         return result
 
 
-def _result(
-    study: LensStudy, table: StudyTable, settings: Settings, corpus: str, positions: int | None
-) -> Lens:
-    documents = documents_of(table.run, table.windows)
-    frequencies = _frequencies(study, table)
-    readings: dict[str, dict[str, Sequence[Interval]]] = {}
-    types: list[TypeAccuracy] = []
-    for reading, prefix in {"lens": "", **({"probe": PROBE} if study.probe else {})}.items():
-        for group, name in enumerate(study.groups):
-            guesses = guesses_of(table.cells, group, documents, prefix)
-            types.append(type_accuracy(guesses, frequencies, settings.seed))
-            scores: dict[str, Sequence[Interval]] = dict(layer_means(guesses, settings.seed))
-            scores["token_type_accuracy"] = types[-1].overall
-            readings[reading if group == 0 else f"{reading}_{name}"] = scores
-    return Lens(
-        model=study.outcome.model.name,
-        corpus=corpus,
-        outcome=study.outcome.kind,
-        windows=len(table.windows),
-        documents=len(np.unique(documents)),
-        positions=int(np.isfinite(table.cells["target"][:, 0]).sum()),
-        positions_asked=positions,
-        layers=tuple(
-            LayerLens(
-                study.head.stack,
-                layer,
-                {
-                    name: {score: values[place] for score, values in scores.items()}
-                    for name, scores in readings.items()
-                },
-            )
-            for place, layer in enumerate(study.layers)
-        ),
-        token_types=types[0].types,
-        by_frequency=types[0].by_frequency,
-        confused=_confused(study, guesses_of(table.cells, 0, documents)),
-        folder=table.run.path,
+def _no_guesses(name: str, *, heads: bool) -> str:
+    refusal = (
+        f"{name} has no head that predicts tokens, so its layers guess nothing; choose a language "
+        "model (causal, masked or encoder-decoder), or "
     )
-
-
-def _words_result(study: WordStudy, table: StudyTable, settings: Settings, corpus: str) -> Lens:
-    documents = documents_of(table.run, table.windows)
-    words = table.cells["words"][:, None]
-    right = resample_windows(table.cells["right"], words, documents, settings.seed).intervals()
-    usual = resample_windows(table.cells["usual"][:, None], words, documents, settings.seed)
-    return Lens(
-        model=study.head.model.name,
-        corpus=corpus,
-        outcome="words",
-        windows=len(table.windows),
-        documents=len(np.unique(documents)),
-        positions=int(words.sum()),
-        layers=tuple(
-            LayerLens(study.head.stack, layer, {"probe": {"part_of_speech": right[place]}})
-            for place, layer in enumerate(study.layers)
-        ),
-        usual_part=usual.intervals()[0],
-        folder=table.run.path,
+    if heads:
+        return f"{refusal}see with headscope ablate what its states lose without each head"
+    return (
+        f"{refusal}pass {option('probe', 'words')} to see what its layers hold of parts of speech, "
+        f"{option('probe', 'distances')} of dependency trees"
     )
-
-
-def _confused(study: LensStudy, guesses: Guesses) -> tuple[ConfusedTokens, ...]:
-    tokenizer = study.outcome.model.tokenizer
-    assert tokenizer is not None
-    text = tokenizer.token_text
-    return tuple(
-        ConfusedTokens(
-            tuple(text(token) for token in cluster.tokens),
-            tuple((text(c.true), text(c.taken_for), c.times, c.of) for c in cluster.confusions),
-        )
-        for cluster in confusion_clusters(guesses, len(study.layers) - 1)
-    )
-
-
-def _frequencies(study: LensStudy, table: StudyTable) -> NDArray[np.int64]:
-    """How often each token is in the windows; for a model that writes, in what it was to guess."""
-    targets = table.cells["target"]
-    scored = targets[np.isfinite(targets)].astype(np.int64)
-    size = int(scored.max(initial=0)) + 1
-    if study.outcome.kind == "seq2seq":
-        return token_frequencies([scored], size)
-    run = table.run
-    windows = [
-        window.token_ids.astype(np.int64)
-        for number in range(run.manifest.shards)
-        for window in run.read_windows(number)
-    ]
-    return token_frequencies([ids[ids < size] for ids in windows], size)

@@ -25,6 +25,8 @@ from headscope.runs.files import write_whole
 from headscope.text.windows import Window
 
 FILE = "probe.safetensors"
+PROBE = "probe/"
+"""Before the names of scores through probes."""
 HALVES = 2
 _MOST_BYTES = 4 << 30
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from headscope.findings.lens.heads import HeadEffects, nested_readings
 from headscope.findings.lens.token_types import FrequencyBin
 from headscope.findings.resampling.bootstrap import Interval
 
@@ -31,13 +32,11 @@ class LayerLens:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
-        found: dict[str, Any] = {"stack": self.stack, "layer": self.layer}
-        for name, scores in self.readings.items():
-            plain = {score: value.to_json() for score, value in scores.items()}
-            reading, _, group = name.partition("_")
-            place = found if reading == "lens" else found.setdefault(reading, {})
-            place |= {group: plain} if group else plain
-        return found
+        plain = {
+            name: {score: value.to_json() for score, value in scores.items()}
+            for name, scores in self.readings.items()
+        }
+        return {"stack": self.stack, "layer": self.layer, **nested_readings(plain)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class Lens:
     corpus: str
     outcome: str
     """What is guessed: causal (the next token), masked (hidden tokens), seq2seq (what the model
-    itself writes); or words (their part of speech, by probes)."""
+    itself writes); of probes words (their part of speech) or distances (in dependency trees)."""
     windows: int
     documents: int
     positions: int
@@ -80,8 +79,12 @@ class Lens:
     """Accuracy of the lens by how frequent a token type is, by layer."""
     confused: tuple[ConfusedTokens, ...] = ()
     """Clusters of tokens that the last layer takes for each other, those with most errors first."""
+    head_effects: HeadEffects | None = None
+    """What each layer's guess loses without each of its heads; None if that was not asked for."""
     usual_part: Interval | None = None
     """Of words: how often the part of speech is that which is most frequent in other documents."""
+    linear_distance: Mapping[str, Interval] | None = None
+    """Of distances in trees: what the distance in the text tells by itself."""
     folder: Path
 
     @property
@@ -100,8 +103,15 @@ class Lens:
                 rows.append(row)
         return pd.DataFrame(rows)
 
+    @property
+    def heads(self) -> pd.DataFrame | None:
+        """A row per head: `lens_loss_increase`, `lens_entropy_increase`, `lens_kl` (nats per
+        position), with `_low` and `_high`, and `lens_matters`; the same for other readings, such as
+        `lens_unmasked` and `probe`. None if heads were not asked for."""
+        return None if self.head_effects is None else self.head_effects.table
+
     def figure(self, name: str = "lens-layers") -> "Figure":
-        """A figure: `lens-layers`, `lens-frequency` or `lens-confusion`.
+        """A figure: `lens-layers`, `lens-frequency`, `lens-confusion` or `lens-heads`.
 
         Args:
             name: Of the figure.
@@ -143,5 +153,9 @@ class Lens:
                 for one in self.by_frequency
             ],
             "most_frequent_part": None if self.usual_part is None else self.usual_part.to_json(),
+            "linear_distance": None
+            if self.linear_distance is None
+            else {name: value.to_json() for name, value in self.linear_distance.items()},
             "confused": [one.to_json() for one in self.confused],
+            **({} if self.head_effects is None else self.head_effects.to_json()),
         }

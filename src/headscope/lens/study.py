@@ -6,6 +6,7 @@ hidden, and tokens that the model sees.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,8 +14,10 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.findings.lens.heads import EFFECTS
 from headscope.kernels.prediction_scores import PredictionScores, Reference, prediction_scores
-from headscope.lens.probe import Probes, ProbeSums, halves_of
+from headscope.lens.heads import HeadSwitches, ScoredPositions
+from headscope.lens.probe import PROBE, Probes, ProbeSums, halves_of
 from headscope.measuring.batch import batches
 from headscope.measuring.outcome import MOST_WRITTEN, Outcome, OutcomeBatch, window_generator
 from headscope.measuring.study import Advance, Cells, Setting
@@ -26,8 +29,8 @@ from headscope.text.windows import Window
 
 SCORES = ("entropy", "cross_entropy", "rank", "predicted", "kl")
 """What is kept of each scored position and layer."""
-PROBE = "probe/"
-"""Before the names of scores through probes."""
+HEADS = "heads/"
+"""Before the names of effects of heads, which are sums over the scored positions of a window."""
 _WHOLE = {"target": 0, "predicted": 0, "rank": 1}
 """The cells that are whole numbers, and the smallest of each."""
 _MOST_TOKENS = 1 << 24
@@ -40,7 +43,6 @@ class LensStudy:
     """Each layer's states at scored positions, through the model's own head."""
 
     name = "lens"
-    steps = 1
 
     def __init__(
         self,
@@ -50,6 +52,7 @@ class LensStudy:
         positions: int | None,
         *,
         probe: bool = False,
+        heads: bool = False,
     ) -> None:
         """Say what is measured.
 
@@ -59,6 +62,7 @@ class LensStudy:
             settings: Which layers, and the seed.
             positions: Maximum number of scored positions of a window and group; None for all.
             probe: Whether layers are also read through probes.
+            heads: Whether layers are also read without each of their heads.
         """
         self.outcome, self.head = outcome, head
         self.groups: tuple[str, ...] = (
@@ -68,6 +72,7 @@ class LensStudy:
         """Numbers of the layers; 0 stands for what the first layer reads."""
         self._positions = positions
         self.probe = probe
+        self.heads: HeadSwitches | None = HeadSwitches(head, settings) if heads else None
         self._probes: Probes | None = None
         self._seed = settings.seed
         longest = MOST_WRITTEN if outcome.kind == "seq2seq" else settings.window_tokens
@@ -81,7 +86,14 @@ class LensStudy:
             "positions": self._positions,
             "whole_words": self.outcome.whole_words,
             "probe": self.probe,
+            # Studies of layers alone are those that earlier versions made.
+            **({} if self.heads is None else {"heads": True}),
         }
+
+    @property
+    def steps(self) -> int:
+        """A step is a window, and each layer of it whose heads are switched off."""
+        return 1 if self.heads is None else 1 + len(self.heads.sites)
 
     @property
     def cells(self) -> Mapping[str, tuple[int, ...]]:
@@ -89,7 +101,12 @@ class LensStudy:
         slots = (len(self.groups), self._slots)
         by_layer = (len(self.groups), len(self.layers), self._slots)
         probed = [f"{PROBE}{name}" for name in SCORES] if self.probe else []
-        return {"target": slots, **dict.fromkeys([*SCORES, *probed], by_layer)}
+        cells = {"target": slots, **dict.fromkeys([*SCORES, *probed], by_layer)}
+        if self.heads is not None:
+            by_head = (len(self.groups), len(self.heads.heads))
+            kinds = ("", PROBE) if self.probe else ("",)
+            cells |= {f"{HEADS}{kind}{effect}": by_head for kind in kinds for effect in EFFECTS}
+        return cells
 
     def prepare(self, run: RunFolder, progress: Progress) -> None:
         """Fit the probes, and put them into the folder.
@@ -162,7 +179,13 @@ class LensStudy:
                         values = getattr(scores, name).double().cpu().numpy()
                         values[~known] = np.nan
                         cells[f"{prefix}{name}"][row[some], group[some], layer, slot[some]] = values
-        advance(len(windows))
+            advance(len(windows))
+            if self.heads is not None:
+                scored = replace(batch, scored=places.scored)
+                halves = halves_of(windows, row)
+                positions = ScoredPositions(scored, row, group, halves)
+                found = self.heads.measure(positions, len(self.groups), self._probes, advance)
+                cells.update({f"{HEADS}{name}": values for name, values in found.items()})
         return cells
 
     def _by_layer(

@@ -7,6 +7,7 @@ by block; where it does not, the whole model runs.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,7 @@ class Recording:
     """An intact pass: what the model and each of its blocks put out."""
 
     output: Any
+    """None where the pass ended before there was one."""
     blocks: Mapping[nn.Module, Any]
     batch: int
 
@@ -48,6 +50,14 @@ class Continuation:
         self._network = network
         self._blocks = blocks_in_order(model)
         self._proven: dict[AttentionSite, bool] = {}
+
+    def block(self, site: AttentionSite) -> nn.Module:
+        """The block of a site.
+
+        Args:
+            site: Of a model whose layers are modules of their own.
+        """
+        return self._blocks[site]
 
     def skips(self, site: AttentionSite) -> bool:
         """Whether blocks before a site are skipped; known after `prove`.
@@ -69,20 +79,25 @@ class Continuation:
         for site in self.model.sites:
             self._proven[site] = site in self._blocks and self._is_exact(site, inputs, recording)
 
-    def record(self, inputs: Inputs) -> Recording:
+    def record(self, inputs: Inputs, until: AttentionSite | None = None) -> Recording:
         """An intact pass, with what is needed to go on from any block.
 
         Args:
             inputs: What the network takes.
+            until: The site after whose block the pass ends; None for the whole of it.
         """
         modules = list(dict.fromkeys(self._blocks.values()))
+        last = None if until is None else self._blocks[until]
         kept: dict[nn.Module, Any] = {}
 
         def keep(call: BlockCall) -> Any:
             kept[call.block] = output = call.run()
+            if call.block is last:
+                raise _BlockDone
             return output
 
-        with diverted(modules, keep):
+        output = None
+        with diverted(modules, keep), suppress(_BlockDone):
             output = self._run(inputs)
         return Recording(output, kept, len(next(iter(inputs.values()))))
 
@@ -96,14 +111,33 @@ class Continuation:
         """
         return self._go_on(site, inputs, recording) if self.skips(site) else self._run(inputs)
 
-    def _go_on(self, site: AttentionSite, inputs: Inputs, recording: Recording) -> Any:
+    def run_block(self, site: AttentionSite, inputs: Inputs, recording: Recording) -> Any:
+        """What the block of a site puts out under the open gates; no block after it runs.
+
+        Args:
+            site: The layer whose heads are gated, which must have a block.
+            inputs: Those of the recording, or the same several times over.
+            recording: From `record`.
+        """
         here = self._blocks[site]
-        order = list(dict.fromkeys(self._blocks.values()))
-        times = len(next(iter(inputs.values()))) // recording.batch
-        given = {
-            block: _repeated(recording.blocks[block], recording.batch, times)
-            for block in order[: order.index(here)]
-        }
+        given = self._given(site, inputs, recording) if self.skips(site) else {}
+        output = None
+
+        def give(call: BlockCall) -> Any:
+            nonlocal output
+            if call.block in given:
+                return given[call.block]
+            output = call.run()
+            if call.block is here:
+                raise _BlockDone
+            return output
+
+        with diverted([*given, here], give), suppress(_BlockDone):
+            self._run(inputs)
+        return output
+
+    def _go_on(self, site: AttentionSite, inputs: Inputs, recording: Recording) -> Any:
+        given = self._given(site, inputs, recording)
 
         def give(call: BlockCall) -> Any:
             # Another thread may have diverted more blocks than these.
@@ -111,6 +145,17 @@ class Continuation:
 
         with diverted(list(given), give):
             return self._run(inputs)
+
+    def _given(
+        self, site: AttentionSite, inputs: Inputs, recording: Recording
+    ) -> dict[nn.Module, Any]:
+        """What blocks before that of a site put out, for inputs that repeat the recorded ones."""
+        order = list(dict.fromkeys(self._blocks.values()))
+        times = len(next(iter(inputs.values()))) // recording.batch
+        return {
+            block: _repeated(recording.blocks[block], recording.batch, times)
+            for block in order[: order.index(self._blocks[site])]
+        }
 
     def _is_exact(self, site: AttentionSite, inputs: Inputs, recording: Recording) -> bool:
         gates = {(site.stack, site.layer, 1): 0.0}
@@ -132,6 +177,10 @@ class Continuation:
     def _run(self, inputs: Inputs) -> Any:
         with torch.inference_mode(), quick_linear_maps(), self.model.in_pieces():
             return self._network(**inputs, **self.model.call_options)
+
+
+class _BlockDone(Exception):
+    """Raised inside the model to leave it after a block."""
 
 
 def _repeated(output: Any, batch: int, times: int) -> Any:

@@ -45,6 +45,7 @@ class OwnHead:
         """A site of each layer, in order."""
         by_site = blocks_in_order(model)
         self._all = list(dict.fromkeys(by_site.values()))
+        self._by_site = by_site
         self._blocks = [by_site[site] for site in self.layers if site in by_site]
         if len(dict.fromkeys(self._blocks)) < len(self.layers):
             raise ModelError(
@@ -72,6 +73,14 @@ class OwnHead:
             return tuple(range(len(self.layers) + 1))
         return tuple(site.layer for site in self.layers if site.layer in layers)
 
+    def sites(self, layers: Collection[int] | None) -> tuple[AttentionSite, ...]:
+        """The attention of the layers: of an encoder-decoder, self-attention and cross-attention.
+
+        Args:
+            layers: Numbered from 1; None for all.
+        """
+        return tuple(s for s in self.model.sites_of(layers) if self._by_site[s] in self._blocks)
+
     def states(
         self, inputs: Inputs, scored: Bool[Tensor, "batch position"]
     ) -> Float[Tensor, "layer scored d_model"]:
@@ -91,7 +100,7 @@ class OwnHead:
             if not found:
                 found.append(call.states[scored])
             output = call.run()
-            found.append(_states_of(output)[scored])
+            found.append(states_of(output)[scored])
             if call.block is self._blocks[-1]:
                 raise _LastLayerDone
             return output
@@ -116,7 +125,7 @@ class OwnHead:
             template = self._templates[call.block]
             if call.block is self._blocks[-1]:
                 return _with_states(template, states[:, None])
-            own = _states_of(template)
+            own = states_of(template)
             return _with_states(template, own.new_zeros(1).expand(n, 1, own.shape[-1]))
 
         with diverted(self._all, give):
@@ -165,8 +174,12 @@ def _one_token(tensor: Tensor, n: int) -> Tensor:
     return tensor[:1, :1].expand(n, 1)
 
 
-def _states_of(output: Any) -> Tensor:
-    """The states among what a block puts out."""
+def states_of(output: Any) -> Tensor:
+    """The states among what a block puts out.
+
+    Args:
+        output: Of the block.
+    """
     states: Tensor = output if isinstance(output, Tensor) else output[0]
     return states
 

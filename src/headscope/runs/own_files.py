@@ -23,7 +23,7 @@ _FOLDERS = {
 """The folders of a run, and the names of the files in them."""
 _FILES = re.compile(
     r"manifest\.json|results\.(nc|json)|examples\.parquet|report\.html|study\.json|"
-    r"probe\.safetensors|"
+    r"probe\.safetensors|lens\.parquet|"
     r"finished\.json|log\.jsonl|\.lock"
 )
 _NOT_NUMBERS = ("report.html", "finished.json", "log.jsonl", ".lock")

@@ -12,11 +12,8 @@ from headscope.errors import RunError
 from headscope.findings.reach.evidence import GROUPS, VARIANTS, ReachEvidence
 from headscope.findings.reach.places import repeat_distances
 from headscope.findings.reach.result import ReachResult
-from headscope.runs.files import is_there
+from headscope.findings.study_in_run import refuse_unfinished, study_in_run
 from headscope.runs.folder import RunFolder
-from headscope.runs.manifest import FILE_NAME as MANIFEST
-from headscope.runs.manifest import Manifest
-from headscope.runs.records import ModelRecord
 from headscope.runs.row_check import refuse_no_numbers
 
 IN_RUN = "reach"
@@ -33,16 +30,8 @@ def reach_of_run(run: RunFolder) -> ReachResult | None:
     Args:
         run: The run. A study of another model in its folder is refused.
     """
-    folder = run.path / IN_RUN
-    if not is_there(folder / MANIFEST, within=run.within):
-        return None
-    study = RunFolder(folder, Manifest.read(folder, within=run.within), run.within)
-    if not _of_one_model(study.manifest.model, run.manifest.model):
-        raise RunError(
-            f"{folder} is a study of {study.manifest.model.name}, not of the model of the run, "
-            f"{run.manifest.model.name}; move the study away"
-        )
-    return read_reach(study)
+    study = study_in_run(run, IN_RUN)
+    return None if study is None else read_reach(study)
 
 
 def read_reach(run: RunFolder) -> ReachResult:
@@ -51,11 +40,9 @@ def read_reach(run: RunFolder) -> ReachResult:
     Args:
         run: The folder of the study.
     """
+    refuse_unfinished(run, "reach")
     manifest = run.manifest
-    if manifest.study is None or manifest.study.name != "reach":
-        raise RunError(f"{run.path} holds no reach study; make one with headscope reach")
-    if run.shards_done < manifest.shards:
-        raise RunError(f"{run.path} is not finished; {_AGAIN}")
+    assert manifest.study is not None
     window = manifest.settings.window_tokens
     edges = _edges(run, manifest.study.settings.get("distances"), window)
     stack = manifest.stacks[0]
@@ -88,21 +75,6 @@ def read_reach(run: RunFolder) -> ReachResult:
         "left_out": len(run.left_out),
     }
     return ReachResult(evidence, about)
-
-
-def _of_one_model(one: ModelRecord, other: ModelRecord) -> bool:
-    """Whether two records are of one model, whichever layers were measured.
-
-    Weights are not compared: a study reads a model with its head, whose hash is another.
-    """
-    ours, theirs = (
-        {(site.stack, site.layer): (site.heads, site.d_head) for site in model.sites}
-        for model in (one, other)
-    )
-    shared = ours.keys() & theirs.keys()
-    same_heads = bool(shared) and all(ours[place] == theirs[place] for place in shared)
-    same_words = one.tokenizer_hash == other.tokenizer_hash
-    return one.name == other.name and same_words and same_heads
 
 
 def _edges(run: RunFolder, text: object, window: int) -> tuple[int, ...]:

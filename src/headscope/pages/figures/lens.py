@@ -17,9 +17,11 @@ from headscope.pages.figures.layout import (
     label_layers,
     settled,
 )
+from headscope.pages.figures.lens_heads import head_map_figure, head_rows
 from headscope.pages.figures.style import (
     ABSENT,
     BLUE,
+    EXPECTED,
     GREEN,
     ORANGE,
     ORDERED,
@@ -39,7 +41,14 @@ _PANELS = {
     "accuracy": "accuracy",
     "token_type_accuracy": "accuracy by token type",
 }
-_WORDS = {"part_of_speech": "part of speech, share right"}
+_OF_PROBES = {
+    "words": {"part_of_speech": "part of speech, share right"},
+    "distances": {
+        "tree_distance": "tree distance, rank correlation",
+        "tree_edges": "tree edges, share found",
+    },
+}
+"""What is shown of probes that have no guesses."""
 _READINGS = {
     "lens": ("lens", BLUE),
     "lens_unmasked": ("lens, unmasked tokens", GREEN),
@@ -53,10 +62,11 @@ Values = Mapping[str, Any]
 
 def layers_figure(values: Values) -> Figure:
     """Entropy, loss and accuracy by layer, a line for each reading."""
-    shown = _PANELS if values["most_frequent_part"] is None else _WORDS
+    shown = _OF_PROBES.get(values["outcome"], _PANELS)
+    alone = values.get("linear_distance") or {}
     figure = framed_figure(
         "What each layer knows",
-        *_lines(values),
+        *data_lines(values),
         "bands: 95 % intervals over documents",
         height=1.6 + 1.5 * len(shown) / 2,
     )
@@ -69,6 +79,10 @@ def layers_figure(values: Values) -> Figure:
                     panel, line, "layer", color=colour, label=name, marker="o", markersize=2
                 )
                 label_layers(panel, line["layer"].to_numpy())
+        if score in alone:
+            panel.axhline(
+                alone[score]["value"], color=EXPECTED, linestyle="--", label="distance in the text"
+            )
         panel.set_ylabel(title)
         if score == "cross_entropy":
             panel.set_yscale("log")  # the lens of the embeddings may be at a hundred nats
@@ -85,7 +99,7 @@ def frequency_figure(values: Values) -> Figure:
         raise NothingToDraw("no token was scored")
     figure = framed_figure(
         "Accuracy by how frequent a token type is",
-        *_lines(values),
+        *data_lines(values),
         "every token type counts alike; bands: 95 % intervals over documents",
         height=3.2,
     )
@@ -121,7 +135,7 @@ def confusion_figure(values: Values) -> Figure:
                 place = tokens.index(one["true"]), tokens.index(one["taken_for"])
                 shares[place] = one["times"] / one["of"]
     figure = framed_figure(
-        "Tokens that the last layer takes for others", *_lines(values), height=5.4
+        "Tokens that the last layer takes for others", *data_lines(values), height=5.4
     )
     panel = figure.subplots()
     image = panel.imshow(
@@ -139,10 +153,16 @@ def confusion_figure(values: Values) -> Figure:
     return figure
 
 
+def heads_figure(values: Values) -> Figure:
+    """What a layer's guess loses without each of its heads."""
+    return head_map_figure(head_rows(values), data_lines(values))
+
+
 FIGURES: dict[str, Callable[[Values], Figure]] = {
     "lens-layers": layers_figure,
     "lens-frequency": frequency_figure,
     "lens-confusion": confusion_figure,
+    "lens-heads": heads_figure,
 }
 """The figures of `lens`, by name."""
 
@@ -192,12 +212,18 @@ def _line(values: Values, reading: str, score: str) -> pd.DataFrame:
     return line.astype({"value": float, "low": float, "high": float})
 
 
-def _lines(values: Values) -> list[str]:
+def data_lines(values: Values) -> list[str]:
+    """A line that names model, corpus and what was guessed.
+
+    Args:
+        values: A result of `lens`.
+    """
     tokens = {
         "causal": "next tokens",
         "masked": "hidden tokens",
         "seq2seq": "what the model writes itself",
         "words": "words",
+        "distances": "words",
     }
     return [
         f"{values['model']}; {values['corpus']}: {values['positions']:,} positions in "

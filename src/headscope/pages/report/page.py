@@ -36,6 +36,7 @@ from headscope.pages.report.examples import (
 )
 from headscope.pages.report.head_profiles import head_profiles
 from headscope.pages.report.judged import Judged
+from headscope.pages.report.lens_section import lens_section
 from headscope.pages.report.reach_section import reach_section
 from headscope.pages.report.stability_rows import stack_stability
 from headscope.runs.corpus_summary import copies_sentence, labels_sentence, sample_sentence
@@ -136,6 +137,7 @@ def report_page(run: RunFindings) -> Page:
             "roles": list(ROLES),
             "role_of": {role.name: role for role in ROLES},
             "reach": reach_section(run.reach, _as_svg),
+            "lens": lens_section(run, _as_svg),
         },
         # Figures are SVG with style attributes.
         inline_styles=True,
