@@ -59,12 +59,16 @@ def watch_training(out: Path, steps: Sequence[int], seeds: int, texts: int, widt
         for checkpoint in train(training, out / "checkpoints" / name, steps, width, seed):
             folder = out / name / checkpoint.name
             asked = {"texts": texts, "progress": False}
-            runs.append(hs.analyze(checkpoint, corpus, nulls=0, out=folder, **asked))
-            hs.lens(checkpoint, corpus, out=folder / "lens", **asked)
+            runs.append(hs.analyze(checkpoint, corpus, nulls=0, report=False, out=folder, **asked))
+            # Every hidden token is scored. A lens study in the folder of a run belongs to it.
+            hs.lens(checkpoint, corpus, positions=None, out=folder / "lens", **asked)
             print(f"measured  {folder}", flush=True)
     # Steps and seeds are read from the names of the folders.
     comparison = hs.compare(runs, steps=True)
-    print(comparison.fastest.to_string(index=False))
+    for change in comparison.fastest[comparison.fastest["clear"]].itertuples():
+        between = f"from step {change.from_step} to {change.to_step}"
+        by = f"{change.change:+.3g} [{change.low:+.3g}, {change.high:+.3g}]"
+        print(f"{change.quantity}, {change.part} layers: changes fastest {between}, by {by}")
     path = out / "training.png"
     comparison.figure().savefig(path, dpi=200)
     print(f"figure  {path}")
@@ -78,8 +82,8 @@ def train(
     folders = {step: out / f"step-{step:05d}" for step in steps}
     if all((folder / "tokenizer.json").exists() for folder in folders.values()):
         return list(folders.values())
+    tokenizer = same_tokenizer(texts, out.parent / "tokenizer")
     torch.manual_seed(seed)
-    tokenizer = train_tokenizer(texts)
     model = BertForMaskedLM(
         BertConfig(
             vocab_size=len(tokenizer),
@@ -109,6 +113,13 @@ def train(
         if step in folders or step % 100 == 0:
             print(f"seed {seed}, step {step}: loss {loss.item():.2f}", flush=True)
     return list(folders.values())
+
+
+def same_tokenizer(texts: Sequence[str], folder: Path) -> PreTrainedTokenizerFast:
+    """One tokenizer for all seeds: which of equally frequent pieces it has is chance."""
+    if not (folder / "tokenizer.json").exists():
+        train_tokenizer(texts).save_pretrained(folder)
+    return PreTrainedTokenizerFast.from_pretrained(folder)
 
 
 def train_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:

@@ -1,7 +1,8 @@
 """Where a model comes from: its folder, by name, path or hub id. Found without torch.
 
-A hub id may name a revision: `MODEL@REVISION`, with a branch, a tag or a commit, such as a checkpoint
-of a training. A folder whose name contains @ is a folder: what exists on this machine comes first.
+A hub id may name a revision: `MODEL@REVISION`, with a branch, a tag or a commit, such as a
+checkpoint of a training. A folder whose name contains @ is a folder: what exists on this machine
+comes first.
 """
 
 import hashlib
