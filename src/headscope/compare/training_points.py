@@ -46,14 +46,14 @@ def points_asked(
             found.append("no number in the names gives the steps: runs count in the order given")
     else:
         points = points_of_steps(steps)
-    if trainings is not None:
-        given = [TrainingPoint(p.step, one) for p, one in zip(points, trainings, strict=False)]
-        points = tuple(given)
     for name, numbers in {"steps": points, "trainings": trainings}.items():
         if numbers is not None and len(numbers) != len(runs):
             raise SettingsError(
                 f"{name}: {len(numbers)} {name} for {len(runs)} runs; give one each"
             )
+    if trainings is not None:
+        steps_of_runs = [point.step for point in points]
+        points = tuple(TrainingPoint(*one) for one in zip(steps_of_runs, trainings, strict=True))
     if len(set(points)) < len(points):
         raise SettingsError("trainings: two runs are of the same step of the same training")
     if any(point.step < 0 for point in points):

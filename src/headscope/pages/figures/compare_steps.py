@@ -53,7 +53,7 @@ def compare_steps_figure(
                 _draw_parts(panel, *(t[t["quantity"] == name] for t in (of_stack, clear)))
                 title = titles[name]
             panel.set_title(title if len(stacks) == 1 else f"{stack}: {title}")
-            _label_steps(panel, sorted(of_stack["step"].unique()))
+            _label_steps(panel, sorted(set(of_stack["step"].tolist())))
         for panel in axes[len(panels) :]:
             panel.axis("off")
         _draw_legend(axes[len(panels)], training)
