@@ -20,8 +20,8 @@ class FastestChange:
     start: int
     end: int
     change: Interval
-    """From the one to the other; the interval is widened for the number of pairs of steps that it
-    was chosen from."""
+    """From the one to the other. The interval is of these two steps, not of the largest of several
+    changes: chance alone would more often put it beyond 0, if the samples need not agree, too."""
     per_decade: float
     """The change per tenfold number of steps."""
     share: float
@@ -63,7 +63,7 @@ def fastest_change(
     known = np.flatnonzero(np.isfinite(samples[:, 0]))
     if len(known) < 2:
         return None
-    there = [steps[place] for place in known]
+    there = [steps[place] for place in known.tolist()]
     changes = np.diff(samples[known], axis=0)
     rates = changes / np.diff(decades(there))[:, None]
     speeds = np.abs(rates)
@@ -73,7 +73,7 @@ def fastest_change(
     return FastestChange(
         start=there[place],
         end=there[place + 1],
-        change=interval_of(changes[place], documents, questions=len(changes)),
+        change=interval_of(changes[place], documents),
         per_decade=float(rates[place, 0]),
         share=float((picked[1:] == place).mean()) if len(picked) > 1 else float("nan"),
     )

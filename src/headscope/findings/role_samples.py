@@ -74,7 +74,7 @@ def _roles(
         if role.trait is not None:
             strength = role.trait.strength(table).to_numpy(float)
             known = np.isfinite(strength)
-            beyond[place, known] = beyond_bar(strength[known], bars[role.name])
+            beyond[place, known] = beyond_bar(np.asarray(strength[known]), bars[role.name])
     distance = (table["mean_distance"] / table["mean_distance_expected"]).to_numpy()
     without = np.select(
         [distance <= LOCAL_BELOW, distance >= BROAD_ABOVE],

@@ -19,8 +19,8 @@ _LINES = {"all": "black", **dict(zip(PARTS, DEPTHS, strict=True))}
 _COLUMNS = 3
 _ROW_HEIGHT = 1.75
 _ROLES = {f"role_{role.name}": role for role in ROLES}
-_WIDEST_LABEL = 0.26
-"""Decades; steps that are closer to each other have one label."""
+_WIDEST_LABEL = 0.1
+"""As a share of the axis; steps that are closer to each other have one label."""
 
 
 def compare_steps_figure(
@@ -100,7 +100,8 @@ def _label_steps(panel: Axes, steps: Sequence[int]) -> None:
     labels: list[str] = []
     last = np.inf
     for place, step in zip(places[::-1], list(steps)[::-1], strict=True):
-        labels.append(f"{step:g}" if last - place >= _WIDEST_LABEL else "")
+        apart = last - place >= _WIDEST_LABEL * places[-1]
+        labels.append(f"{step:g}" if apart else "")
         last = place if labels[-1] else last
     panel.set_xticks(places, labels[::-1], fontsize=SMALL)
     panel.set_xlabel("training step", fontsize=SMALL)
