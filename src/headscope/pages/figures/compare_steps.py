@@ -19,7 +19,7 @@ _LINES = {"all": "black", **dict(zip(PARTS, DEPTHS, strict=True))}
 _COLUMNS = 3
 _ROW_HEIGHT = 1.75
 _ROLES = {f"role_{role.name}": role for role in ROLES}
-_WIDEST_LABEL = 0.1
+_WIDEST_LABEL = 0.105
 """As a share of the axis; steps that are closer to each other have one label."""
 
 
