@@ -72,9 +72,9 @@ def _roles(
     beyond = np.full((len(names), len(table)), -np.inf)
     for place, role in enumerate(ROLES):
         if role.trait is not None:
-            strength = role.trait.strength(table).to_numpy(float)
+            strength = np.asarray(role.trait.strength(table), dtype=np.float64)
             known = np.isfinite(strength)
-            beyond[place, known] = beyond_bar(np.asarray(strength[known]), bars[role.name])
+            beyond[place, known] = beyond_bar(strength[known], bars[role.name])
     distance = (table["mean_distance"] / table["mean_distance_expected"]).to_numpy()
     without = np.select(
         [distance <= LOCAL_BELOW, distance >= BROAD_ABOVE],
