@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from headscope.findings.learning import decades, fastest_change
+from headscope.findings.learning import decades, fastest_change, pool_trainings
 from headscope.findings.resampling.bootstrap import draw_documents
-from headscope.findings.resampling.trainings import pool_trainings
 
 STEPS = (0, 10, 30, 100, 300, 1000)
 DOCUMENTS = 40

@@ -13,10 +13,9 @@ from headscope.compare.run_lens import COUNT
 from headscope.compare.training_points import TrainingPoint, complete
 from headscope.errors import SettingsError
 from headscope.findings.depth import PARTS, layers_in
-from headscope.findings.learning import FastestChange, fastest_change
+from headscope.findings.learning import FastestChange, fastest_change, pool_trainings
 from headscope.findings.resampling.bootstrap import expansion
 from headscope.findings.resampling.resampled_run import Samples, interval_of, resample_columns
-from headscope.findings.resampling.trainings import pool_trainings
 from headscope.findings.role_samples import ROLE_COLUMNS, role_counts
 from headscope.findings.roles import ROLES, bars_of
 from headscope.findings.signal import read_run_signal, signal_samples

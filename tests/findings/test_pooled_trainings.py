@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from headscope.findings.learning import pool_trainings
 from headscope.findings.resampling.bootstrap import draw_documents, expansion
 from headscope.findings.resampling.resampled_run import interval_of
-from headscope.findings.resampling.trainings import pool_trainings
 
 DOCUMENTS = 30
 
