@@ -1,11 +1,17 @@
-"""What heads learn, and when: a tiny BERT, measured while it trains.
+"""What a model learns, and when: a tiny BERT, measured while it trains.
 
     python examples/03_training_steps.py --out runs/training
 
 trains 4 layers of 4 heads by masked-language modelling on two thirds of the demo corpus, keeps the
-model at a few steps, and measures each of them on the other third, which it never trains on. The
-figure, `training.png`, shows range, separators, sentences and roles over the steps. It takes a few
-minutes on two cores. With so little text the model learns little: look for what comes first.
+model at a few steps, and measures each of them on the other third, which it never trains on: what
+heads write, and what each layer guesses of hidden tokens. The figure, `training.png`, shows loss,
+entropy, range, separators, sentences, signal to noise and roles over the steps, and where each
+changes fastest. It takes a few minutes on two cores. The long form,
+
+    python examples/03_training_steps.py --out runs/training --seeds 3
+
+trains three models, so that intervals cover other seeds, too. With so little text a model learns
+little: look for what comes first. An interrupted call goes on when it is given again.
 """
 
 import argparse
@@ -21,7 +27,7 @@ from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 import headscope as hs
 from headscope.text.demo import read_demo
 
-STEPS = (0, 50, 200, 800)
+STEPS = (0, 10, 30, 60, 120, 250, 500, 1000)
 WINDOW = 128
 BATCH = 16
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -31,15 +37,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("runs/training"))
     parser.add_argument("--steps", type=int, nargs="+", default=STEPS)
+    parser.add_argument("--seeds", type=int, default=1, help="models that are trained")
     parser.add_argument("--texts", type=int, default=100, help="windows that are measured")
     parser.add_argument("--width", type=int, default=128, help="d_model")
-    arguments = parser.parse_args()
-    watch_training(arguments.out, arguments.steps, arguments.texts, arguments.width)
+    given = parser.parse_args()
+    watch_training(given.out, sorted(given.steps), given.seeds, given.texts, given.width)
 
 
-def watch_training(out: Path, steps: Sequence[int], texts: int, width: int) -> Path:
+def watch_training(out: Path, steps: Sequence[int], seeds: int, texts: int, width: int) -> Path:
     """The path of the figure, after training, measuring and comparing."""
-    steps = sorted(steps)
     documents = [document.text for document in read_demo()]
     held_out = documents[::3]
     training = [text for number, text in enumerate(documents) if number % 3]
@@ -47,28 +53,37 @@ def watch_training(out: Path, steps: Sequence[int], texts: int, width: int) -> P
     out.mkdir(parents=True, exist_ok=True)
     corpus.write_text("".join(json.dumps({"text": text}) + "\n" for text in held_out))
 
-    checkpoints = train(training, out / "checkpoints", steps, width)
-    runs = [
-        hs.analyze(
-            checkpoint, corpus, texts=texts, nulls=0, out=out / checkpoint.name, progress=False
-        )
-        for checkpoint in checkpoints
-    ]
-    comparison = hs.compare(runs, steps=steps)
-    # Heads are judged against those of step 0: what they show there does not come from training.
-    for step, (_, roles) in zip(steps, comparison.roles.groupby("run", sort=False), strict=True):
-        heads = ", ".join(f"{row.heads} {row.role}" for row in roles.itertuples())
-        print(f"step {step}: heads by role: {heads}")
+    runs = []
+    for seed in range(seeds):
+        name = f"seed-{seed}"
+        for checkpoint in train(training, out / "checkpoints" / name, steps, width, seed):
+            folder = out / name / checkpoint.name
+            asked = {"texts": texts, "progress": False}
+            runs.append(hs.analyze(checkpoint, corpus, nulls=0, report=False, out=folder, **asked))
+            # Every hidden token is scored. A lens study in the folder of a run belongs to it.
+            hs.lens(checkpoint, corpus, positions=None, out=folder / "lens", **asked)
+            print(f"measured  {folder}", flush=True)
+    # Steps and seeds are read from the names of the folders.
+    comparison = hs.compare(runs, steps=True)
+    for change in comparison.fastest[comparison.fastest["clear"]].itertuples():
+        between = f"from step {change.from_step} to {change.to_step}"
+        by = f"{change.change:+.3g} [{change.low:+.3g}, {change.high:+.3g}]"
+        print(f"{change.quantity}, {change.part} layers: changes fastest {between}, by {by}")
     path = out / "training.png"
     comparison.figure().savefig(path, dpi=200)
     print(f"figure  {path}")
     return path
 
 
-def train(texts: Sequence[str], out: Path, steps: Sequence[int], width: int) -> list[Path]:
+def train(
+    texts: Sequence[str], out: Path, steps: Sequence[int], width: int, seed: int
+) -> list[Path]:
     """The folders of the model after each of the steps, tokenizer included."""
-    torch.manual_seed(0)
-    tokenizer = train_tokenizer(texts)
+    folders = {step: out / f"step-{step:05d}" for step in steps}
+    if all((folder / "tokenizer.json").exists() for folder in folders.values()):
+        return list(folders.values())
+    tokenizer = same_tokenizer(texts, out.parent / "tokenizer")
+    torch.manual_seed(seed)
     model = BertForMaskedLM(
         BertConfig(
             vocab_size=len(tokenizer),
@@ -83,12 +98,10 @@ def train(texts: Sequence[str], out: Path, steps: Sequence[int], width: int) -> 
     windows = cut(texts, tokenizer)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
     warm_up = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1, (step + 1) / 100))
-    folders = []
     for step in range(max(steps) + 1):
-        if step in steps:
-            folders.append(out / f"step-{step:05d}")
-            model.save_pretrained(folders[-1])
-            tokenizer.save_pretrained(folders[-1])
+        if step in folders:
+            model.save_pretrained(folders[step])
+            tokenizer.save_pretrained(folders[step])
         batch = windows[torch.randint(len(windows), (BATCH,))]
         inputs, labels = mask(batch, tokenizer)
         loss = model.train()(input_ids=inputs, labels=labels).loss
@@ -97,9 +110,16 @@ def train(texts: Sequence[str], out: Path, steps: Sequence[int], width: int) -> 
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         warm_up.step()
-        if step in steps or step % 100 == 0:
-            print(f"step {step}: loss {loss.item():.2f}", flush=True)
-    return folders
+        if step in folders or step % 100 == 0:
+            print(f"seed {seed}, step {step}: loss {loss.item():.2f}", flush=True)
+    return list(folders.values())
+
+
+def same_tokenizer(texts: Sequence[str], folder: Path) -> PreTrainedTokenizerFast:
+    """One tokenizer for all seeds: which of equally frequent pieces it has is chance."""
+    if not (folder / "tokenizer.json").exists():
+        train_tokenizer(texts).save_pretrained(folder)
+    return PreTrainedTokenizerFast.from_pretrained(folder)
 
 
 def train_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:

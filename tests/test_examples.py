@@ -18,7 +18,7 @@ SMALL = {
 SHOWS = {
     "01_first_run.py": ("gathers around", "report.html"),
     "02_segment.py": ("topics begin at [4]", None),
-    "03_training_steps.py": ("step 2: heads by role: ", "training.png"),
+    "03_training_steps.py": ("seed 0, step 2: loss", "training.png"),
 }
 """What each example prints, and a file that it writes, if any."""
 SCRIPT = """

@@ -21,6 +21,20 @@ def test_tables_fit_into_100_columns(command, demo_run, monkeypatch):
     assert "documents are too few" in notes
 
 
+def test_steps_have_a_row_each_and_say_what_is_not_clear(command, demo_run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    outcome = command("compare", demo_run.folder, demo_run.folder, "--steps")
+    assert outcome.code == 0
+    assert max(map(len, outcome.out.partition("\nagree ")[0].splitlines())) <= 100
+    lines = [line.split() for line in outcome.out.splitlines()]
+    value = demo_run.layers["mean_distance"]
+    assert any(line[:1] == ["1"] and line[1].startswith(f"{value[0]:.0f}"[:1]) for line in lines)
+    fastest = outcome.out.partition("changes fastest between")[2]
+    assert fastest.count("no clear step") > len(QUANTITIES)
+    assert " yes" not in fastest
+    assert "no lens study in the folder" in outcome.out
+
+
 def test_html_writes_a_page(command, demo_run, tmp_path):
     target = tmp_path / "models.html"
     outcome = command("compare", demo_run.folder, demo_run.folder, "--html", target)
@@ -33,7 +47,7 @@ def test_json_is_json_alone(command, demo_run):
     runs = [demo_run.folder] * 2
     outcome = command("compare", *runs, "--json", "--steps", "--match", "--texts", 2)
     found = json.loads(outcome.out)
-    tables = {"thirds", "curves", "roles", "claims", "signal"}
+    tables = {"thirds", "curves", "roles", "claims", "signal", "training", "fastest"}
     assert set(found) == tables | {"remarks", "steps", "matches"}
     assert found["steps"] == [1, 2]
     assert found["thirds"][-1]["difference"] == 0

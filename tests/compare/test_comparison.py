@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 import headscope as hs
-from headscope.compare.comparison import training_steps
 from headscope.compare.quantities import QUANTITIES
 from headscope.compare.shared_documents import shared_documents
 from headscope.errors import RunError, SettingsError
@@ -161,17 +160,6 @@ def test_an_absent_stack_is_compared_with_the_first(demo_run, tmp_path):
     thirds = hs.compare([demo_run, causal]).thirds
     decoder = thirds[thirds["stack"] == "decoder"]
     assert (decoder["reference"] == thirds["name"].iloc[0]).all()
-
-
-def test_steps_come_from_the_number_that_differs(demo_run):
-    def steps(*folders: str) -> tuple[int, ...] | None:
-        return training_steps([Run(Path(folder), demo_run.manifest) for folder in folders])
-
-    assert steps("bert12-step-050", "bert12-step-800") == (50, 800)
-    assert steps("tiny-2/run", "tiny-1/run") is None
-    assert steps("step-1-seed-1", "step-2-seed-2") is None
-    assert steps("step-1", "other-2") is None
-    assert steps("step-1", "step-01") is None
 
 
 def test_runs_without_steps_count_in_order(demo_run):

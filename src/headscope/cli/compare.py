@@ -35,7 +35,8 @@ class ComparisonOptions(OptionGroup, panel="Comparison"):
     steps: Annotated[
         bool,
         typer.Option(
-            "--steps", help="The runs are checkpoints: read training steps from their names."
+            "--steps",
+            help="The runs are checkpoints: read training steps, and seeds, from their names.",
         ),
     ] = False
     seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0
@@ -107,8 +108,12 @@ def compare_command(
         typer.echo(json.dumps(comparison.to_json() | {"matches": _records(matches)}))
         return
     from headscope.cli.compare_tables import print_comparison, print_match
+    from headscope.cli.training_tables import print_training
 
-    print_comparison(comparison, remarks=not output.quiet)
+    if comparing.steps and not comparing.untrained:
+        print_training(comparison, remarks=not output.quiet)
+    else:
+        print_comparison(comparison, remarks=not output.quiet)
     for other, table in matches.items():
         print_match(table, str(runs[0]), other)
     if output.figure is not None and not output.quiet:

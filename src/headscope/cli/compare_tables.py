@@ -12,6 +12,7 @@ from headscope.cli.claims import COLOURS
 from headscope.cli.tables import Column, print_table
 from headscope.compare.comparison import Comparison
 from headscope.compare.quantities import QUANTITIES, Quantity
+from headscope.compare.training import TrainingQuantity
 from headscope.findings.depth import PARTS
 from headscope.measures.signal import SIGNAL_MEASURES
 from headscope.system.terminal import visible
@@ -20,12 +21,14 @@ _NAME_WIDTH, _VALUE_WIDTH, _DIFFERENCE_WIDTH = 26, 10, 11
 """Widths in characters: a name, three values and three differences fit into 100."""
 
 _STATUS_WIDTH = 13
+_DIGITS = {"tokens": 1, "number of heads": 1, "ratio of variances": 3}
+"""How many stand after the point, by unit, where it is not two."""
 _CLAIMS_ABREAST = 5
 """Claims in one table: more do not fit into 100 characters."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class Form:
     """How the numbers of a quantity are written: shares in percent, which is shorter."""
 
     unit: str
@@ -33,15 +36,18 @@ class _Form:
     digits: int
 
     @classmethod
-    def of(cls, quantity: Quantity) -> "_Form":
+    def of(cls, quantity: Quantity | TrainingQuantity) -> "Form":
+        """How those of a quantity are written."""
         if quantity.unit.startswith("share"):
             return cls(quantity.unit.replace("share", "%", 1), 100, 1)
-        return cls(quantity.unit, 1, 1 if quantity.unit == "tokens" else 2)
+        return cls(quantity.unit, 1, _DIGITS.get(quantity.unit, 2))
 
     def value(self, value: float, low: float, high: float) -> str:
+        """A number with half of its interval."""
         return self._write(value, low, high, "")
 
     def difference(self, value: float, low: float, high: float) -> str:
+        """The same with a sign, dim where the interval contains zero."""
         text = self._write(value, low, high, "+")
         return f"[dim]{text}[/dim]" if low <= 0 <= high else text
 
@@ -62,7 +68,7 @@ def print_comparison(comparison: Comparison, *, remarks: bool = True) -> None:
         rows = comparison.thirds[comparison.thirds["quantity"] == quantity.name]
         _print_quantity(quantity, rows)
     _print_signal(comparison.signal)
-    _print_claims(comparison.claims)
+    print_claims(comparison.claims)
     thirds = comparison.thirds
     references = list(thirds.loc[thirds["seeds"] == 0, "reference"].dropna().unique())
     if (thirds["seeds"] > 0).any():
@@ -70,8 +76,13 @@ def print_comparison(comparison: Comparison, *, remarks: bool = True) -> None:
     typer.echo("±     half of the 95 % interval, from resampling documents; --json has its limits")
     typer.echo(f"Δ     the row minus {visible(', or '.join(references))}")
     if remarks:
-        for remark in comparison.remarks:
-            typer.echo(f"note  {visible(remark)}")
+        print_remarks(comparison)
+
+
+def print_remarks(comparison: Comparison) -> None:
+    """Print what limits the comparison."""
+    for remark in comparison.remarks:
+        typer.echo(f"note  {visible(remark)}")
 
 
 def print_match(match: pd.DataFrame, first: str, other: str) -> None:
@@ -118,7 +129,7 @@ def _print_signal(signal: pd.DataFrame) -> None:
 
 
 def _print_quantity(quantity: Quantity, rows: pd.DataFrame) -> None:
-    form = _Form.of(quantity)
+    form = Form.of(quantity)
     columns = [Column("", min_width=min(_NAME_WIDTH, rows["name"].str.len().max()))]
     for part in PARTS:
         columns.append(Column(part, number=True, min_width=_VALUE_WIDTH))
@@ -138,11 +149,12 @@ def _print_quantity(quantity: Quantity, rows: pd.DataFrame) -> None:
     print_table(columns, lines, title=title, gap=0)
 
 
-def _print_claims(claims: pd.DataFrame) -> None:
+def print_claims(claims: pd.DataFrame) -> None:
+    """Print the verdicts: a row per run, a column per claim."""
     names = claims["claim"].unique()
-    title = (
-        "claims of the paper, each against its null; - no answer (see headscope claims)\n"
-        "24/30: analysis choices that agree with the verdict; if it depends, under which it holds"
+    title = "claims of the paper, each against its null; - no answer (see headscope claims)"
+    counts = (
+        "24/30: analysis choices that agree with the verdict; if it depends, that it holds under"
     )
     for start in range(0, len(names), _CLAIMS_ABREAST):
         abreast = names[start : start + _CLAIMS_ABREAST]
@@ -155,6 +167,7 @@ def _print_claims(claims: pd.DataFrame) -> None:
                 for name, verdicts in shown.groupby("name", sort=False)
             ],
             title=title if start == 0 else None,
+            caption=counts if start + _CLAIMS_ABREAST >= len(names) else None,
             gap=0,
         )
 

@@ -22,7 +22,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress an
 ModelName = Annotated[
     str,
     typer.Option(
-        "--model", "-m", metavar="M", help="[b]demo[/b], a local folder, or a model id on the hub."
+        "--model",
+        "-m",
+        metavar="M",
+        help="[b]demo[/b], a local folder, or a model id on the hub, also as MODEL@REVISION.",
     ),
 ]
 AllowPickle = Annotated[

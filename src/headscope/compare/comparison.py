@@ -1,7 +1,6 @@
 """Runs side by side over relative depth, with intervals and differences to the first of them."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -15,6 +14,8 @@ from headscope.compare.quantities import QUANTITIES
 from headscope.compare.remarks import remarks
 from headscope.compare.rows import Row, comparison_rows, label_runs, reference_of
 from headscope.compare.signal_rows import signal_rows
+from headscope.compare.training import NO_TRAINING, QUANTITIES_OF_TRAINING, follow_training
+from headscope.compare.training_points import points_asked
 from headscope.errors import RunError, SettingsError, option
 from headscope.findings.depth import layers_by_third, relative_depth
 from headscope.findings.resampling.resampled_run import interval_of
@@ -24,33 +25,6 @@ from headscope.pages.figures.compare_steps import compare_steps_figure
 from headscope.pages.side_by_side import model_columns, side_by_side_page
 from headscope.run import Run, open_run
 from headscope.runs.files import write_whole
-
-
-def training_steps(runs: Sequence[Run]) -> tuple[int, ...] | None:
-    """The step of each run, from the names of the run folders, or else of the models.
-
-    The names must be the same except for one number that differs from run to run: `step-50`,
-    `step-200`. None if neither kind of name is.
-
-    Args:
-        runs: The checkpoints of one training.
-    """
-    for names in ([run.folder.name for run in runs], [run.manifest.model.name for run in runs]):
-        steps = _number_that_differs(names)
-        if steps is not None:
-            return steps
-    return None
-
-
-def _number_that_differs(names: Sequence[str]) -> tuple[int, ...] | None:
-    numbers = [[int(number) for number in re.findall(r"\d+", name)] for name in names]
-    if len({re.sub(r"\d+", "#", name) for name in names}) > 1:
-        return None
-    differing = [column for column in zip(*numbers, strict=True) if len(set(column)) > 1]
-    if len(differing) != 1 or len(set(differing[0])) < len(names):
-        return None
-    return tuple(differing[0])
-
 
 MIN_DOCUMENTS = 20
 """With fewer documents, bootstrap intervals are too narrow; the claims have the same minimum."""
@@ -83,16 +57,24 @@ class Comparison:
     """How the runs differ other than in the model, and what limits the comparison."""
     steps: tuple[int, ...] | None
     """The training step of each run, in the order of the runs; None when not asked for."""
+    training: pd.DataFrame
+    """The numbers over training steps, pooled over trainings that differ in their seed: stack,
+    quantity, part (a third of the layers, or all), step, trainings (their number), documents,
+    value, low, high. Empty without steps. See `headscope.compare.training`."""
+    fastest: pd.DataFrame
+    """Of each of these numbers, the two neighbouring steps between which it changes fastest per
+    decade of steps: from_step, to_step, change with low and high, per_decade; share, of the
+    bootstrap samples how many agree; and whether that is clear."""
     runs: Mapping[str, Run] = field(default_factory=dict, repr=False)
     """The runs, by the names that tables and figures have for them."""
 
     def figure(self) -> Figure:
         """The quantities over relative depth; over training steps where there are steps."""
-        titles = {quantity.name: f"{quantity.title}\n({quantity.unit})" for quantity in QUANTITIES}
         if self.steps is None:
+            titles = {one.name: f"{one.title}\n({one.unit})" for one in QUANTITIES}
             return compare_figure(self.curves, titles)
-        steps = dict(zip(self.thirds["run"].unique(), self.steps, strict=True))
-        return compare_steps_figure(self.thirds, self.roles, steps, titles)
+        titles = {one.name: f"{one.title}\n({one.unit})" for one in QUANTITIES_OF_TRAINING}
+        return compare_steps_figure(self.training, self.fastest, titles)
 
     def save(self, path: str | Path) -> Path:
         """The path of the page of the comparison, which is written: one file, works offline.
@@ -119,6 +101,8 @@ class Comparison:
             "roles": self.roles,
             "claims": self.claims,
             "signal": self.signal,
+            "training": self.training,
+            "fastest": self.fastest,
         }
         return {
             **{
@@ -135,6 +119,7 @@ def compare(
     *,
     untrained: bool = False,
     steps: bool | Sequence[int] = False,
+    trainings: Sequence[int] | None = None,
     seed: int = 0,
 ) -> Comparison:
     """The runs side by side, each stack of a model by itself.
@@ -146,27 +131,20 @@ def compare(
         runs: Two or more, opened or by folder; one is enough with `untrained`. The first is the
             one that the others are compared with.
         untrained: Whether each run is also compared with its untrained models.
-        steps: For checkpoints of one training: the step of each run, or True to read the steps
-            from the folder names.
+        steps: For checkpoints of one training, or of several that differ in their seed: the step
+            of each run, or True to read steps, and seeds, from the names of the folders.
+        trainings: With `steps`, the training that each run belongs to, such as its seed. Without
+            it, the first run of each step is of the first training, and so on.
         seed: Of the bootstrap.
     """
     opened = [run if isinstance(run, Run) else open_run(run) for run in runs]
     _refuse(opened, untrained)
     found: list[str] = []
-    order: tuple[int, ...] | None = None
-    if steps is True:
-        order = training_steps(opened)
-        if order is None:
-            order = tuple(range(1, len(opened) + 1))
-            found.append("no number in the names gives the steps: runs count in the order given")
-    elif steps:
-        order = tuple(steps)
-        if len(order) != len(opened):
-            raise SettingsError(f"steps: {len(order)} steps for {len(opened)} runs; give one each")
-    # The model at step 0 is untrained: it is the null for the roles of the others.
-    beginning = opened[order.index(0)] if order and 0 in order else None
+    points = points_asked(opened, steps, trainings, found)
+    # Models at step 0 are untrained: they are the null for the roles of the others.
+    beginnings = [run for run, point in zip(opened, points or (), strict=False) if not point.step]
     labels = label_runs(opened)
-    rows = comparison_rows(labels, untrained=untrained, seed=seed)
+    rows = comparison_rows(labels, untrained=untrained, seed=seed, lens=points is not None)
     if all(reference_of(row, rows) is None for row in rows):
         raise SettingsError(
             f"{opened[0].folder} has no untrained model to compare with; analyze it with "
@@ -184,16 +162,23 @@ def compare(
             for label, run in labels.items()
             if not run.untrained
         ]
+    training = NO_TRAINING
+    if points is not None:
+        of_run = dict(zip(labels, points, strict=True))
+        training = follow_training(rows, of_run, beginnings, seed)
+        found += training.remarks
     return Comparison(
         thirds=pd.DataFrame([record for row in rows for record in _thirds(row, rows)]),
         curves=pd.DataFrame([record for row in rows for record in _curve(row)]),
         roles=pd.concat(
-            [_roles(row, beginning) for row in rows if not row.seeds], ignore_index=True
+            [_roles(row, beginnings) for row in rows if not row.seeds], ignore_index=True
         ),
         claims=_claims(rows, seed),
         signal=signal_rows(rows),
         remarks=(*remarks(labels), *found),
-        steps=order,
+        steps=None if points is None else tuple(point.step for point in points),
+        training=training.values,
+        fastest=training.fastest,
         runs=labels,
     )
 
@@ -268,11 +253,11 @@ def _curve(row: Row) -> list[dict[str, Any]]:
     return records
 
 
-def _roles(row: Row, beginning: Run | None) -> pd.DataFrame:
-    if beginning is None or row.run.untrained:
+def _roles(row: Row, beginnings: Sequence[Run]) -> pd.DataFrame:
+    if not beginnings or row.run.untrained:
         roles = row.run.roles
     else:
-        roles = assign_roles(row.run.heads, [beginning.heads])
+        roles = assign_roles(row.run.heads, [run.heads for run in beginnings])
     counts = roles.loc[roles["stack"] == row.stack, "role"].value_counts()
     table = counts.rename_axis("role").reset_index(name="heads")
     return table.assign(**_identity(row), share=table["heads"] / counts.sum())

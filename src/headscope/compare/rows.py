@@ -1,9 +1,10 @@
 """The rows of a comparison: each stack of each run, trained and untrained, with its samples."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from headscope.compare.run_lens import RunLens, lens_sums
 from headscope.compare.shared_documents import (
     SharedDocuments,
     resample_stack,
@@ -12,6 +13,7 @@ from headscope.compare.shared_documents import (
 from headscope.findings.resampling.resampled_run import ResampledRun
 from headscope.pages.figures.source import short_name
 from headscope.run import Run
+from headscope.runs.folder import RunFolder
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +28,9 @@ class Row:
     """Number of untrained models that are pooled; 0 for the model itself."""
     documents: SharedDocuments
     resampled: ResampledRun
+    lens: RunLens | None = None
+    """The lens study in the folder of the run, where it was asked for."""
+    lens_documents: SharedDocuments | None = None
 
     @property
     def name(self) -> str:
@@ -39,7 +44,9 @@ class Row:
         return self.run.manifest.layers_of(self.stack)
 
 
-def comparison_rows(runs: Mapping[str, Run], *, untrained: bool, seed: int) -> list[Row]:
+def comparison_rows(
+    runs: Mapping[str, Run], *, untrained: bool, seed: int, lens: bool = False
+) -> list[Row]:
     """Every stack of every run, each followed by its untrained models if asked for.
 
     All rows are resampled together, so that their differences have intervals.
@@ -48,19 +55,28 @@ def comparison_rows(runs: Mapping[str, Run], *, untrained: bool, seed: int) -> l
         runs: By label, see `label_runs`.
         untrained: Whether the untrained models of each run get a row.
         seed: Of the bootstrap.
+        lens: Whether the lens studies of the runs are read.
     """
     nulls = {label: run.untrained if untrained else [] for label, run in runs.items()}
-    every = [run for label in runs for run in (runs[label], *nulls[label])]
+    found = {label: lens_sums(run) if lens else None for label, run in runs.items()}
+    every: list[Run | RunFolder] = []
+    for label, run in runs.items():
+        study = found[label]
+        every += [run, *nulls[label], *([] if study is None else [study.folder])]
     documents = dict(zip(map(id, every), shared_documents(every), strict=True))
     rows = []
     for label, run in runs.items():
+        study = found[label]
         for stack in run.manifest.stacks:
             for members in ([run], nulls[label]):
                 if members:
                     of_members = [documents[id(member)] for member in members]
                     resampled = resample_stack(members, of_members, stack, seed)
                     seeds = 0 if members[0] is run else len(members)
-                    rows.append(Row(label, run, stack, seeds, of_members[0], resampled))
+                    row = Row(label, run, stack, seeds, of_members[0], resampled)
+                    if study is not None and study.stack == stack and not seeds:
+                        row = replace(row, lens=study, lens_documents=documents[id(study.folder)])
+                    rows.append(row)
     return rows
 
 

@@ -20,6 +20,7 @@ from headscope.compare.quantities import COLUMNS
 from headscope.findings.resampling.documents import document_numbers
 from headscope.findings.resampling.resampled_run import ResampledRun, resample_columns
 from headscope.run import Run
+from headscope.runs.folder import RunFolder
 from headscope.runs.parquet_files import refuse_unreadable
 
 
@@ -51,11 +52,12 @@ class SharedDocuments:
         return len(self.present & other.present) if self.group == other.group else 0
 
 
-def shared_documents(runs: Sequence[Run]) -> list[SharedDocuments]:
+def shared_documents(runs: Sequence[Run | RunFolder]) -> list[SharedDocuments]:
     """The documents of each run, or its windows where a corpus is one document.
 
     Args:
-        runs: Those that are compared; runs of the same corpus form a group.
+        runs: Those that are compared, and studies of the same texts; runs of the same corpus form
+            a group.
     """
     corpora = [tuple(Path(source).name for source in run.manifest.corpus.sources) for run in runs]
     documents: list[SharedDocuments | None] = [None] * len(runs)
@@ -96,10 +98,11 @@ def resample_stack(
     return resample_columns(columns, layers, seed + group)
 
 
-def _numbers(runs: Sequence[Run]) -> list[NDArray[np.int64]]:
+def _numbers(runs: Sequence[Run | RunFolder]) -> list[NDArray[np.int64]]:
     """The number of each window's document, in runs of one corpus."""
     windows = [run.windows() for run in runs]
-    with refuse_unreadable(f"a table of {', '.join(str(run.folder) for run in runs)}"):
+    folders = [run.folder if isinstance(run, Run) else run.path for run in runs]
+    with refuse_unreadable(f"a table of {', '.join(map(str, folders))}"):
         if len(set().union(*map(_ids, windows))) > 1:
             return document_numbers(*windows)
     # Windows of one book: the same ones only where they were cut the same.

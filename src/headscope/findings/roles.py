@@ -12,12 +12,16 @@ legend, and the comparison of runs take name, letter and colours from there.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from headscope.measures import MEASURES
 from headscope.system.registry import Registry
+
+_Strength = TypeVar("_Strength", float, NDArray[np.float64])
 
 LOCAL_BELOW = 0.5
 """A local head's mean distance is at most this share of that of random pairs."""
@@ -224,11 +228,11 @@ def _roles_of_stack(heads: pd.DataFrame, bars: Mapping[str, float]) -> pd.DataFr
     return pd.DataFrame(records)
 
 
-def beyond_bar(strength: float, bar: float) -> float:
+def beyond_bar(strength: _Strength, bar: float) -> _Strength:
     """How much of the way from the bar to 1 a head goes; traits with different bars compare.
 
     Args:
-        strength: How strongly the head has the trait.
+        strength: How strongly the head has the trait, or several heads.
         bar: What it must exceed.
     """
     return (strength - bar) / max(1 - bar, 1e-9)

@@ -1,9 +1,18 @@
 """Signal, noise and what heads write, as tables: one row per head, with intervals."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
+from jaxtyping import Float64, Int
 
-from headscope.measures.signal import SIGNAL_MEASURES, signal_columns
+from headscope.findings.resampling.bootstrap import draw_documents
+from headscope.measures.signal import (
+    SIGNAL_MEASURES,
+    SignalMeasure,
+    signal_columns,
+    without_each_group,
+)
 from headscope.runs.folder import RunFolder
 from headscope.runs.signal_files import SignalSums, read_signal
 
@@ -36,6 +45,47 @@ def signal_table(folder: RunFolder, signal: SignalSums | None) -> pd.DataFrame:
         rebuilt = sums.get("reconstruction", np.full(len(keys), np.nan))
         parts.append(keys.assign(**columns, reconstruction=rebuilt))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=_KEYS)
+
+
+@dataclass(frozen=True, eq=False)
+class SignalSamples:
+    """A measure of the sample of a run, in bootstrap samples of its groups of documents."""
+
+    layers: Int[np.ndarray, " head"]
+    samples: Float64[np.ndarray, "sample head"]
+    """In the run itself (first), and in each bootstrap sample."""
+    groups: int
+    """Number of groups that were drawn from."""
+
+
+def signal_samples(
+    folder: RunFolder, signal: SignalSums, stack: str, measure: SignalMeasure, seed: int
+) -> SignalSamples:
+    """A measure of the sample in every bootstrap sample of its groups of documents, by head.
+
+    The bootstrap is linear: what each group adds is how the measure moves when that group is left
+    out, as in the jackknife that gives the intervals of `signal_table`. The same seed draws the
+    same groups for all runs of one corpus.
+
+    Args:
+        folder: The files of the run.
+        signal: From `read_run_signal`.
+        stack: One of its stacks.
+        measure: One of `SIGNAL_MEASURES`.
+        seed: Of the draws.
+    """
+    sums = {k: v for k, v in signal.stacks[stack].items() if k not in _WITHOUT_GROUPS}
+    totals, others = without_each_group(sums)
+    value = measure.of(totals)
+    without = np.stack([measure.of(rest) for rest in others])
+    n = len(others)
+    influence = (value - without) * (n - 1) / n
+    drawn = draw_documents(n, seed).weights - 1
+    return SignalSamples(
+        head_keys(folder, stack)["layer"].to_numpy(),
+        np.vstack([value, value + drawn @ influence]),
+        n,
+    )
 
 
 def with_signal(table: pd.DataFrame, signal: pd.DataFrame) -> pd.DataFrame:

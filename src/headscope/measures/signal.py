@@ -253,13 +253,7 @@ def signal_columns(groups: Sums) -> dict[str, NDArray[np.float64]]:
     Args:
         groups: The sums of `SUMS`, with their first axis.
     """
-    # Once for the whole sample: a bin that came and went as groups are left out would not be noise.
-    groups = {**groups, "pairs": groups["pairs"] * counting_bins(groups["pairs"])}
-    totals = {name: values.sum(0) for name, values in groups.items()}
-    there = np.flatnonzero(
-        groups["write_tokens"] + groups["noise_pairs"].sum(1) + groups["pairs"].sum((1, 2, 3, 4))
-    )
-    without = [{name: totals[name] - groups[name][group] for name in groups} for group in there]
+    totals, without = without_each_group(groups)
     columns: dict[str, NDArray[np.float64]] = {}
     for measure in SIGNAL_MEASURES:
         columns[measure.name] = measure.of(totals)
@@ -268,6 +262,21 @@ def signal_columns(groups: Sums) -> dict[str, NDArray[np.float64]]:
         low, high = _interval(columns[measure.name], [measure.of(sums) for sums in without])
         columns[f"{measure.name}_low"], columns[f"{measure.name}_high"] = low, high
     return columns
+
+
+def without_each_group(groups: Sums) -> tuple[Sums, list[Sums]]:
+    """The sums of the whole sample, and of the sample without each of its groups in turn.
+
+    Args:
+        groups: The sums of `SUMS`, with their first axis; groups without documents do not count.
+    """
+    # Once for the whole sample: a bin that came and went as groups are left out would not be noise.
+    groups = {**groups, "pairs": groups["pairs"] * counting_bins(groups["pairs"])}
+    totals = {name: values.sum(0) for name, values in groups.items()}
+    there = np.flatnonzero(
+        groups["write_tokens"] + groups["noise_pairs"].sum(1) + groups["pairs"].sum((1, 2, 3, 4))
+    )
+    return totals, [{name: totals[name] - groups[name][at] for name in groups} for at in there]
 
 
 def _interval(

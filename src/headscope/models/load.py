@@ -103,9 +103,10 @@ def load_model(
     Of a model with a text and an image tower (CLIP), the text tower is loaded.
 
     Args:
-        spec: `demo`, a model folder, a hub id, or a transformers model. Such a model object is
-            switched to headscope's eager attention, and to linear maps that oneDNN may compute
-            while headscope measures; it keeps its own dtype and device.
+        spec: `demo`, a model folder, a hub id (`MODEL` or `MODEL@REVISION`: a branch, tag or
+            commit), or a transformers model. Such a model object is switched to headscope's eager
+            attention, and to linear maps that oneDNN may compute while headscope measures; it keeps
+            its own dtype and device.
         dtype: `float64`, `float32`, `float16` or `bfloat16`.
         device: A device of torch. Devices other than `cpu` are supported but not tested.
         allow_pickle: Whether weights may be read from pickles, which can run any code when opened;

@@ -1,4 +1,9 @@
-"""Where a model comes from: its folder, by name, path or hub id. Found without torch."""
+"""Where a model comes from: its folder, by name, path or hub id. Found without torch.
+
+A hub id may name a revision: `MODEL@REVISION`, with a branch, a tag or a commit, such as a
+checkpoint of a training. A folder whose name contains @ is a folder: what exists on this machine
+comes first.
+"""
 
 import hashlib
 import importlib.util
@@ -19,8 +24,10 @@ class ModelSource:
     """A folder with a model, and the hub revision it holds."""
 
     name: str
+    """As it was asked for; the name of a folder."""
     path: Path
     revision: str | None = None
+    """The commit, of a model from the hub."""
 
 
 def find_model(
@@ -29,7 +36,7 @@ def find_model(
     """The folder of a model; a hub model is downloaded if it is not cached.
 
     Args:
-        spec: `demo`, a folder, or a hub id.
+        spec: `demo`, a folder, or a hub id, alone or as `MODEL@REVISION`.
         allow_pickle: Whether weights that are pickles are downloaded as well.
         trust_remote_code: Whether code that comes with the model is downloaded as well.
     """
@@ -49,10 +56,15 @@ def find_model(
         return ModelSource(short_name(folder.resolve()), folder.resolve())
     if exists:
         raise ModelError(f"{spec} is a file; a model is a folder with config.json and weights")
-    if isinstance(spec, Path) or spec.startswith((".", "/", "~")) or spec.count("/") > 1:
+    name, at, asked = str(spec).partition("@")
+    if isinstance(spec, Path) or spec.startswith((".", "/", "~")) or name.count("/") > 1:
         raise ModelError(f"no such folder: {spec}; pass a model folder, a hub id, or demo")
+    if name == "demo":
+        raise ModelError(f"{spec}: the demo model has one version; pass demo")
+    if at and not asked:
+        raise ModelError(f"{spec} names no revision after @; pass MODEL@REVISION, or MODEL alone")
     files = [*_FILES, *["*.bin"] * allow_pickle, *["*.py"] * trust_remote_code]
-    return _from_hub(spec, files)
+    return _from_hub(name, asked or None, files)
 
 
 def files_hash(folder: Path, *, allow_pickle: bool = False, trust_remote_code: bool = False) -> str:
@@ -100,32 +112,38 @@ def _demo_folder() -> Path:
     return Path(package.submodule_search_locations[0]) / "model"
 
 
-def _from_hub(name: str, files: list[str]) -> ModelSource:
+def _from_hub(name: str, asked: str | None, files: list[str]) -> ModelSource:
     import huggingface_hub
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    revision = _current_revision(name)
+    spec = name if asked is None else f"{name}@{asked}"
+    commit = _current_commit(name, asked)
     try:
         folder = huggingface_hub.snapshot_download(
-            name, revision=revision, allow_patterns=files, local_files_only=revision is None
+            name, revision=commit or asked, allow_patterns=files, local_files_only=commit is None
         )
     except LocalEntryNotFoundError as error:
         hub = os.environ.get("HF_ENDPOINT", "the hub")
         raise ModelError(
-            f"{name} is not on this machine and {hub} cannot be reached; pass a local model "
+            f"{spec} is not on this machine and {hub} cannot be reached; pass a local model "
             "folder, or demo, or download the model where there is a network"
         ) from error
-    # A cached snapshot is in a folder named after its revision.
-    return ModelSource(name, Path(folder), revision or Path(folder).name)
+    # A cached snapshot is in a folder named after its commit.
+    return ModelSource(spec, Path(folder), commit or Path(folder).name)
 
 
-def _current_revision(name: str) -> str | None:
-    """The hub's newest revision of a model, or None when the hub cannot be reached."""
+def _current_commit(name: str, asked: str | None) -> str | None:
+    """The commit that a revision of a model is on the hub; None when the hub cannot be reached."""
     import huggingface_hub
-    from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HFValidationError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
 
     try:
-        return huggingface_hub.model_info(name, timeout=_HUB_TIMEOUT_S).sha
+        return huggingface_hub.model_info(name, revision=asked, timeout=_HUB_TIMEOUT_S).sha
     except HFValidationError as error:
         raise ModelError(
             f"{name!r} is not a model name; pass a model folder, a hub id, or demo"
@@ -136,6 +154,10 @@ def _current_revision(name: str) -> str | None:
         ) from error
     except RepositoryNotFoundError as error:
         raise ModelError(f"{name} is not on the hub; check the name, or pass a folder") from error
+    except RevisionNotFoundError as error:
+        raise ModelError(
+            f"{name} has no revision {asked!r} on the hub; name a branch, a tag or a whole commit"
+        ) from error
     except Exception:
         # Which HTTP library the hub client uses, and so what it raises, depends on its version. On
         # any other error we use what is cached.

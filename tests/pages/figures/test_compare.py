@@ -1,6 +1,7 @@
 """The figures of a comparison show what the tables hold."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,9 +47,27 @@ def test_a_figure_names_models_and_folders_only_where_models_are_the_same(demo_r
 
 def test_steps_are_drawn_in_their_order(demo_run):
     later_first = hs.compare([demo_run, demo_run], steps=[400, 0])
-    panels = later_first.figure().axes
-    assert panels[len(QUANTITIES)].get_title().startswith("heads by role")
-    for line in panel_lines(panels[0]).values():
-        assert line.get_xdata().tolist() == [0, 400]
-    counts = sum(line.get_ydata()[-1] for line in panel_lines(panels[len(QUANTITIES)]).values())
-    assert counts == len(demo_run.heads)
+    panels = {panel.get_title().partition("\n")[0]: panel for panel in later_first.figure().axes}
+    assert {quantity.title for quantity in QUANTITIES} < set(panels)
+    for line in panel_lines(panels["mean distance"]).values():
+        assert line.get_xdata().tolist() == [0, 1]
+    ticks = [label.get_text() for label in panels["mean distance"].get_xticklabels()]
+    assert ticks == ["0", "400"]
+    roles = panel_lines(panels["heads by role"]).values()
+    assert sum(line.get_ydata()[-1] for line in roles) == len(demo_run.heads)
+
+
+def test_the_fastest_change_is_thick_where_it_is_clear(demo_run):
+    comparison = hs.compare([demo_run, demo_run, demo_run], steps=[0, 10, 100])
+    here = (comparison.fastest["quantity"] == "mean_distance") & (
+        comparison.fastest["part"] == "last"
+    )
+    fastest = comparison.fastest.assign(clear=here, from_step=10, to_step=100)
+    shown = replace(comparison, fastest=fastest).figure().axes
+    thick = [
+        (panel.get_title().partition("\n")[0], line.get_xdata().tolist())
+        for panel in shown
+        for line in panel.lines
+        if line.get_linewidth() > 2
+    ]
+    assert thick == [("mean distance", [1, 2])]

@@ -1,88 +1,127 @@
-"""One model while it trains: quantities and roles over training steps."""
+"""A model while it trains: loss, layers' guesses, quantities and roles over training steps."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from headscope.findings.depth import PARTS
+from headscope.findings.learning import decades
 from headscope.findings.roles import ROLES
 from headscope.pages.figures.layout import draw_with_interval
-from headscope.pages.figures.style import DEPTHS, EXPECTED, style
+from headscope.pages.figures.style import DEPTHS, EXPECTED, FULL_WIDTH, SMALL, style
 
-_THIRDS = dict(zip(PARTS, DEPTHS, strict=True))
+_LINES = {"all": "black", **dict(zip(PARTS, DEPTHS, strict=True))}
+"""The colour of each part of the layers."""
+_COLUMNS = 3
+_ROW_HEIGHT = 1.75
+_ROLES = {f"role_{role.name}": role for role in ROLES}
+_WIDEST_LABEL = 0.105
+"""As a share of the axis; steps that are closer to each other have one label."""
 
 
 def compare_steps_figure(
-    thirds: pd.DataFrame, roles: pd.DataFrame, steps: Mapping[str, int], titles: Mapping[str, str]
+    training: pd.DataFrame, fastest: pd.DataFrame, titles: Mapping[str, str]
 ) -> Figure:
-    """A panel for each of `titles`, then the roles of the heads; a row of panels for each stack.
+    """A panel for each quantity that was measured, and one for all roles; stacks one by one.
 
-    `thirds` and `roles` are those of a `Comparison`, `steps` gives the step of each run. A line for
-    each third of the layers; bands are 95 % intervals.
+    Bands are 95 % intervals. Where a quantity clearly changes fastest, its line is thick.
+
+    Args:
+        training: Of a `Comparison`.
+        fastest: Of the same.
+        titles: Of each quantity.
     """
-    trained = thirds[thirds["seeds"] == 0]
-    stacks = list(trained["stack"].unique())
+    stacks = list(training["stack"].unique())
+    panels = [
+        (stack, name) for stack in stacks for name in [*_measured(training, stack, titles), "roles"]
+    ]
+    rows = -(-(len(panels) + 1) // _COLUMNS)  # one more for the legend
     with style():
-        columns = -(-(len(titles) + 2) // 2)  # one panel for the roles, one for their legend
-        figure = Figure(figsize=(10, 5.2 * len(stacks)), layout="constrained")
-        grid = figure.subplots(2 * len(stacks), columns, squeeze=False)
-        for number, stack in enumerate(stacks):
-            panels = grid[2 * number : 2 * number + 2].ravel()
-            of_stack = trained[trained["stack"] == stack]
-            for panel, (quantity, title) in zip(panels, titles.items(), strict=False):
-                _draw_thirds(panel, of_stack[of_stack["quantity"] == quantity], steps)
-                panel.set_title(title if len(stacks) == 1 else f"{stack}: {title}")
-            roles_panel, legend_panel, *rest = panels[len(titles) :]
-            _draw_roles(roles_panel, roles[roles["stack"] == stack], steps)
-            legend_panel.legend(*roles_panel.get_legend_handles_labels(), loc="center left")
-            for panel in panels[: len(titles) + 1]:
-                # Most changes come early in training, and step 0 has no logarithm.
-                panel.set_xscale("symlog", linthresh=_first_step(steps))
-                panel.set_xticks(sorted(steps.values()), [str(s) for s in sorted(steps.values())])
-                panel.minorticks_off()
-                panel.set_xlabel("training step")
-                panel.set_xlim(-0.15 * _first_step(steps), 1.2 * max(steps.values()))
-            for panel in (legend_panel, *rest):
-                panel.axis("off")
-        handles, labels = grid[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=3)
+        figure = Figure(figsize=(FULL_WIDTH, _ROW_HEIGHT * rows), layout="constrained")
+        axes = figure.subplots(rows, _COLUMNS, squeeze=False).ravel()
+        for panel, (stack, name) in zip(axes, panels, strict=False):
+            of_stack = training[training["stack"] == stack]
+            clear = fastest[(fastest["stack"] == stack) & fastest["clear"].astype(bool)]
+            if name == "roles":
+                _draw_roles(panel, of_stack, clear)
+                title = "heads by role\n(number of heads)"
+            else:
+                _draw_parts(panel, *(t[t["quantity"] == name] for t in (of_stack, clear)))
+                title = titles[name]
+            panel.set_title(title if len(stacks) == 1 else f"{stack}: {title}")
+            _label_steps(panel, sorted(set(of_stack["step"].tolist())))
+        for panel in axes[len(panels) :]:
+            panel.axis("off")
+        _draw_legend(axes[len(panels)], training)
         return figure
 
 
-def _first_step(steps: Mapping[str, int]) -> int:
-    return min((step for step in steps.values() if step > 0), default=1)
+def _measured(training: pd.DataFrame, stack: str, titles: Mapping[str, str]) -> list[str]:
+    there = set(training.loc[training["stack"] == stack, "quantity"])
+    return [name for name in titles if name in there and name not in _ROLES]
 
 
-def _draw_thirds(panel: Axes, thirds: pd.DataFrame, steps: Mapping[str, int]) -> None:
-    for third, colour in _THIRDS.items():
-        line = thirds[thirds["third"] == third]
-        line = line.assign(step=line["run"].map(steps)).sort_values("step")
-        draw_with_interval(
-            panel,
-            line,
-            "step",
-            color=colour,
-            marker="o",
-            markersize=3,
-            label=f"{third} third of the layers",
-        )
-    panel.axhline(0, color=EXPECTED, linewidth=0.5)
+def _draw_parts(panel: Axes, lines: pd.DataFrame, clear: pd.DataFrame) -> None:
+    for part, colour in _LINES.items():
+        line = lines[lines["part"] == part]
+        if len(line):
+            _draw(panel, line, clear[clear["part"] == part], colour, part)
+    if (lines["low"] < 0).any():
+        panel.axhline(0, color=EXPECTED, linewidth=0.5)
 
 
-def _draw_roles(panel: Axes, roles: pd.DataFrame, steps: Mapping[str, int]) -> None:
-    table = roles.assign(step=roles["run"].map(steps)).pivot_table(
-        index="step", columns="role", values="heads", fill_value=0, aggfunc="sum"
+def _draw_roles(panel: Axes, training: pd.DataFrame, clear: pd.DataFrame) -> None:
+    for name, role in _ROLES.items():
+        line = training[training["quantity"] == name]
+        if (line["value"] > 0).any():
+            line = line.assign(low=line["low"].clip(lower=0))
+            _draw(panel, line, clear[clear["quantity"] == name], role.colour, role.words)
+
+
+def _draw(panel: Axes, line: pd.DataFrame, clear: pd.DataFrame, colour: str, label: str) -> None:
+    line = line.sort_values("step")
+    places = line.assign(place=decades(line["step"].tolist()))
+    draw_with_interval(
+        panel, places, "place", color=colour, marker="o", markersize=2.2, label=label, linewidth=1
     )
-    for role in ROLES:
-        if role.name in table:
-            panel.plot(
-                table.index,
-                table[role.name],
-                color=role.colour,
-                marker="o",
-                markersize=3,
-                label=role.words,
-            )
-    panel.set_title("heads by role\n(number of heads)")
+    for change in clear.itertuples():
+        fast = places[places["step"].isin([change.from_step, change.to_step])]
+        panel.plot(fast["place"], fast["value"], color=colour, linewidth=3, label="_fastest")
+
+
+def _label_steps(panel: Axes, steps: Sequence[int]) -> None:
+    # Most changes come early in training, and step 0 has no logarithm.
+    places = decades(steps)
+    panel.set_xlim(-0.1, places[-1] + 0.1)
+    labels: list[str] = []
+    last = np.inf
+    for place, step in zip(places[::-1], list(steps)[::-1], strict=True):
+        apart = last - place >= _WIDEST_LABEL * places[-1]
+        labels.append(f"{step:g}" if apart else "")
+        last = place if labels[-1] else last
+    panel.set_xticks(places, labels[::-1], fontsize=SMALL)
+    panel.set_xlabel("training step", fontsize=SMALL)
+
+
+def _draw_legend(panel: Axes, training: pd.DataFrame) -> None:
+    """The meaning of lines, once for all panels."""
+    parts = {part: f"{part} third of the layers" for part in PARTS} | {"all": "the whole model"}
+    of_quantities = training[~training["quantity"].isin(list(_ROLES))]
+    there = set(of_quantities["part"])
+    handles = [
+        Line2D([], [], color=_LINES[part], marker="o", markersize=2.2, label=words)
+        for part, words in parts.items()
+        if part in there
+    ]
+    handles.append(Line2D([], [], color=EXPECTED, linewidth=3, label="changes fastest here"))
+    roles = training[training["value"] > 0]["quantity"].unique()
+    handles += [
+        Line2D([], [], color=role.colour, marker="s", linestyle="", label=f"role: {role.words}")
+        for name, role in _ROLES.items()
+        if name in roles
+    ]
+    panel.legend(handles=handles, loc="center left", borderaxespad=0)
