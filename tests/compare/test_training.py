@@ -88,10 +88,10 @@ def test_numbers_over_steps_are_those_of_the_runs(comparison):
         assert training[f"role_{role}", "all", step] == heads
 
 
-def test_signal_to_noise_is_that_of_the_heads(demo_run):
-    comparison = hs.compare([demo_run, demo_run], steps=[0, 10])
+def test_signal_to_noise_is_that_of_the_heads(verdict_run):
+    comparison = hs.compare([verdict_run, verdict_run], steps=[0, 10])
     training = comparison.training.set_index(["quantity", "part", "step"])
-    means = demo_run.signal.groupby("layer")["sentence_snr"].mean().to_numpy()
+    means = verdict_run.signal.groupby("layer")["sentence_snr"].mean().to_numpy()
     for part, places in {"first": (0, 1), "middle": (2, 3), "last": (4, 5)}.items():
         found = training.loc[("sentence_snr", part, 10)]
         assert found["value"] == pytest.approx(means[list(places)].mean())

@@ -2,19 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-import pyarrow as pa
 from jaxtyping import Float64
 from numpy.typing import NDArray
 
-from headscope.errors import RunError
 from headscope.findings.lens.in_run import IN_RUN
 from headscope.findings.resampling.resampled_run import sum_by_document
-from headscope.findings.study_in_run import refuse_unfinished, study_in_run
+from headscope.findings.study_in_run import Arrays, refuse_unfinished, study_in_run, study_shard
 from headscope.run import Run
 from headscope.runs.folder import RunFolder
-from headscope.runs.row_check import refuse_no_numbers
 
 SCORES = ("entropy", "cross_entropy")
 COUNT = "scored"
@@ -75,7 +73,7 @@ def _read(study: RunFolder) -> RunLens:
     windows: list[NDArray[np.int64]] = []
     sums: dict[str, list[NDArray[np.float64]]] = {name: [] for name in (*SCORES, COUNT)}
     for number in range(manifest.shards):
-        numbers, arrays = _checked(study, number, len(layers))
+        numbers, arrays = study_shard(study, number, IN_RUN, partial(_fits, layers=len(layers)))
         windows.append(numbers)
         for name in SCORES:
             sums[name].append(np.nansum(arrays[name][:, 0], axis=-1))
@@ -89,30 +87,12 @@ def _read(study: RunFolder) -> RunLens:
     )
 
 
-def _checked(
-    study: RunFolder, number: int, layers: int
-) -> tuple[NDArray[np.int64], Mapping[str, NDArray[np.float64]]]:
-    """The windows of a shard and their scores; files that do not fit the study are refused."""
-    shard = study.shards.read(number)
-    first = sum(study.manifest.corpus.shard_texts[:number])
-    of_shard = np.arange(first, first + study.manifest.corpus.shard_texts[number])
-    expected = np.setdiff1d(of_shard, [window.text for window in study.left_out_of(number)])
-    fits = shard.rows.schema == pa.schema({"text": pa.int64()}) and np.array_equal(
-        shard.rows["text"].to_numpy(), expected
-    )
+def _fits(arrays: Arrays, windows: int, layers: int) -> bool:
+    """Whether the scores of a shard have the shapes of the study."""
     for name in SCORES:
-        values = shard.arrays.get(name)
-        fits = fits and values is not None and values.dtype == np.float64 and values.ndim == 4
-        if fits and values is not None:
-            rows, groups, there, _ = values.shape
-            fits = (rows, there) == (len(expected), layers) and groups > 0
-    try:
-        refuse_no_numbers(shard.arrays)
-    except ValueError:
-        fits = False
-    if not fits:
-        raise RunError(
-            f"shard {number} of {study.shards.folder} does not fit the study; delete its files and "
-            "give the same lens command again"
-        )
-    return expected, shard.arrays
+        values = arrays.get(name)
+        if values is None or values.ndim != 4 or not values.shape[1]:
+            return False
+        if (values.shape[0], values.shape[2]) != (windows, layers):
+            return False
+    return True

@@ -4,12 +4,22 @@ A study of `headscope reach` in `RUN/reach`, or of `headscope lens` in `RUN/lens
 run, without the model: tables of the run and its report have what it found.
 """
 
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
 from headscope.errors import RunError
 from headscope.runs.files import is_there
 from headscope.runs.folder import RunFolder
 from headscope.runs.manifest import FILE_NAME as MANIFEST
 from headscope.runs.manifest import Manifest
 from headscope.runs.records import ModelRecord
+from headscope.runs.row_check import refuse_no_numbers
+
+Arrays = Mapping[str, NDArray[np.float64]]
+"""The arrays of a shard of a study, by name."""
 
 
 def study_in_run(run: RunFolder, name: str) -> RunFolder | None:
@@ -43,6 +53,38 @@ def refuse_unfinished(study: RunFolder, name: str) -> None:
         raise RunError(f"{study.path} holds no {name} study; make one with headscope {name}")
     if study.shards_done < manifest.shards:
         raise RunError(f"{study.path} is not finished; give the same {name} command again")
+
+
+def study_shard(
+    study: RunFolder, number: int, name: str, fits: Callable[[Arrays, int], bool]
+) -> tuple[NDArray[np.int64], Arrays]:
+    """The windows of a shard and their arrays; files that do not fit the study are refused.
+
+    Args:
+        study: The folder.
+        number: Of the shard.
+        name: Of the command that makes such studies.
+        fits: Whether arrays have the names and shapes that so many windows have in the study.
+    """
+    shard = study.shards.read(number)
+    first = sum(study.manifest.corpus.shard_texts[:number])
+    of_shard = np.arange(first, first + study.manifest.corpus.shard_texts[number])
+    expected = np.setdiff1d(of_shard, [window.text for window in study.left_out_of(number)])
+    try:
+        refuse_no_numbers(shard.arrays)
+        whole = (
+            shard.rows.schema == pa.schema({"text": pa.int64()})
+            and np.array_equal(shard.rows["text"].to_numpy(), expected)
+            and fits(shard.arrays, len(expected))
+        )
+    except ValueError:
+        whole = False
+    if not whole:
+        raise RunError(
+            f"shard {number} of {study.shards.folder} does not fit the study; delete its files and "
+            f"give the same {name} command again"
+        )
+    return expected, shard.arrays
 
 
 def _of_one_model(one: ModelRecord, other: ModelRecord) -> bool:

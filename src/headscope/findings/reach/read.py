@@ -1,20 +1,21 @@
 """A finished reach study, read from its folder: it needs no model, and nothing is trusted."""
 
 import re
-from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from headscope.errors import RunError
 from headscope.findings.reach.evidence import GROUPS, VARIANTS, ReachEvidence
 from headscope.findings.reach.places import repeat_distances
 from headscope.findings.reach.result import ReachResult
-from headscope.findings.study_in_run import refuse_unfinished, study_in_run
+from headscope.findings.study_in_run import (
+    Arrays,
+    refuse_unfinished,
+    study_in_run,
+    study_shard,
+)
 from headscope.runs.folder import RunFolder
-from headscope.runs.row_check import refuse_no_numbers
 
 IN_RUN = "reach"
 """The folder of a run that holds the reach study of the same model, if there is one."""
@@ -53,7 +54,7 @@ def read_reach(run: RunFolder) -> ReachResult:
         for head in range(1, site.heads + 1)
     ]
     shapes = _Shapes(len(heads), len(edges) - 1, len(repeat_distances(window)))
-    shards = [_checked(run, number, shapes) for number in range(manifest.shards)]
+    shards = [study_shard(run, number, IN_RUN, shapes.fit) for number in range(manifest.shards)]
     names = set(shards[0][1])
     if any(set(arrays) != names for _, arrays in shards) or not shapes.needed <= names:
         raise RunError(f"{run.shards.folder} has shards that do not fit each other; {_AGAIN}")
@@ -107,32 +108,13 @@ class _Shapes:
             r"repeats_attention/(first|control)": (rows, distances),
         }
 
-    def of(self, name: str) -> tuple[int, ...] | None:
+    def fit(self, arrays: Arrays, windows: int) -> bool:
+        """Whether arrays of so many windows have known names, and the shapes of the study."""
+        return all(
+            (shape := self._of(name)) is not None and values.shape == (windows, *shape)
+            for name, values in arrays.items()
+        )
+
+    def _of(self, name: str) -> tuple[int, ...] | None:
         """The shape; None for a name that no study has."""
         return next((s for known, s in self._known.items() if re.fullmatch(known, name)), None)
-
-
-def _checked(
-    run: RunFolder, number: int, shapes: _Shapes
-) -> tuple[NDArray[np.int64], Mapping[str, NDArray[np.float64]]]:
-    """The windows of a shard and their arrays; files that do not fit the study are refused."""
-    shard = run.shards.read(number)
-    first = sum(run.manifest.corpus.shard_texts[:number])
-    of_shard = np.arange(first, first + run.manifest.corpus.shard_texts[number])
-    expected = np.setdiff1d(of_shard, [window.text for window in run.left_out_of(number)])
-    fits = shard.rows.schema == pa.schema({"text": pa.int64()}) and np.array_equal(
-        shard.rows["text"].to_numpy(), expected
-    )
-    for name, values in shard.arrays.items():
-        shape = shapes.of(name)
-        fits = fits and shape is not None and values.shape == (len(expected), *shape)
-    try:
-        refuse_no_numbers(shard.arrays)
-    except ValueError:
-        fits = False
-    if not fits:
-        raise RunError(
-            f"shard {number} of {run.shards.folder} does not fit the study; delete its files and "
-            f"{_AGAIN}"
-        )
-    return expected, shard.arrays
