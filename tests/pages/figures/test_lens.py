@@ -92,6 +92,7 @@ def test_all_that_can_be_drawn_is_written(values, tmp_path):
 
 
 def test_probes_of_words_have_one_panel(values):
+    values["outcome"] = "words"
     values["most_frequent_part"] = {"value": 0.2, "low": 0.1, "high": 0.3}
     for layer in values["layers"]:
         part = {"value": 0.9, "low": 0.8, "high": 1.0}

@@ -18,6 +18,7 @@ from headscope.pages.figures.layout import (
     settled,
 )
 from headscope.pages.figures.lens_heads import head_map_figure, head_rows
+from headscope.pages.figures.source import short_name
 from headscope.pages.figures.style import (
     ABSENT,
     BLUE,
@@ -225,7 +226,9 @@ def data_lines(values: Values) -> list[str]:
         "words": "words",
         "distances": "words",
     }
+    corpus = ", ".join(map(short_name, values["corpus"].split(", ")))
     return [
-        f"{values['model']}; {values['corpus']}: {values['positions']:,} positions in "
+        f"{short_name(values['model'])}; {corpus}: "
+        f"{values['positions']:,} positions in "
         f"{values['documents']:,} documents, {tokens.get(values['outcome'], values['outcome'])}"
     ]
