@@ -43,8 +43,8 @@ OPTIONS = {
     "--no-figures --json --quiet -q",
     "lens": "--corpus -c --texts -n --first --seed --keep-duplicates --window --min-tokens "
     "--text-column --id-column --label-column --model -m --dtype --device --allow-pickle "
-    "--trust-remote-code --layers --positions --whole-words --probe --batch-tokens --out -o --log "
-    "--figures --no-figures --json --quiet -q",
+    "--trust-remote-code --layers --positions --whole-words --probe --heads --batch-tokens --out "
+    "-o --log --figures --no-figures --json --quiet -q",
     "ablate": "--corpus -c --texts -n --first --seed --keep-duplicates --window --min-tokens "
     "--text-column --id-column --label-column --model -m --dtype --device --allow-pickle "
     "--trust-remote-code --layers --approximate --batch-tokens --out -o --log --all --json "
@@ -58,7 +58,7 @@ OPTIONS = {
     "serve": "--model -m --port --max-tokens --quiet -q",
     "segment": "--by --model -m --weights --mode --threshold --min-length --max-length "
     "--n-segments --blank-lines --no-blank-lines --format --max-tokens --min-tokens --overlap "
-    "--tokenizer --allow-pickle --trust-remote-code --json --quiet -q",
+    "--tokenizer --exact --allow-pickle --trust-remote-code --json --quiet -q",
     "segment-eval": "--by --model -m --weights --texts -n --passages --passage --seed "
     "--allow-pickle --trust-remote-code --json --quiet -q",
     "doctor": "--model -m --dtype --device --allow-pickle --trust-remote-code --json",

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from headscope.errors import RunError, in_one_line
 from headscope.findings.lens.heads import EFFECTS
 from headscope.runs.files import is_there, read_bytes, write_whole
-from headscope.runs.parquet_files import refuse_wrong_shape
+from headscope.runs.parquet_files import read_bounded, refuse_wrong_shape
 from headscope.runs.records import ModelRecord
 
 FILE_NAME = "lens.parquet"
@@ -51,7 +51,8 @@ def read_head_table(folder: Path, model: ModelRecord, *, within: Path) -> pd.Dat
     if not is_there(path, within=within):
         return None
     try:
-        file = pq.ParquetFile(pa.BufferReader(read_bytes(path, within=within)))
+        content = read_bytes(path, within=within)
+        file = pq.ParquetFile(pa.BufferReader(content))
         names = file.schema_arrow.names
         known = {name: _type_of(name) for name in names[:_MOST_COLUMNS]}
         if not set(_KEYS) <= set(names) or len(names) > _MOST_COLUMNS or None in known.values():
@@ -61,7 +62,7 @@ def read_head_table(folder: Path, model: ModelRecord, *, within: Path) -> pd.Dat
             raise ValueError("it has more heads than the model")
         refuse_wrong_shape(file, pa.schema(list(known.items())), rows=rows)
         # What a file says to pandas about itself is neither checked nor needed.
-        read = file.read(use_threads=False).replace_schema_metadata(None)
+        read = read_bounded(content, file).replace_schema_metadata(None)
         read.validate(full=True)
         table: pd.DataFrame = read.to_pandas()
         _refuse_wrong_values(table, model)
