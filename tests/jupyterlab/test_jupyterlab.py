@@ -64,8 +64,9 @@ def address_of(server, home) -> str:
 def test_view_report_and_verdicts_show_themselves_and_react(lab, browser):
     opened = open_page(browser, lab, width=1400)
     page = opened.page
-    page.set_default_timeout(60_000)  # a kernel starts, and imports torch
+    page.set_default_timeout(180_000)  # a kernel starts, and imports torch, beside other work
     page.wait_for_selector(".jp-Notebook .jp-CodeCell")
+    page.wait_for_selector("text=| Idle")  # what is run before the kernel is there, is not run
     page.click("text=Run >> nth=0")
     page.click("text=Run All Cells")
     # The view: 72 heads, of which one is chosen.
