@@ -38,7 +38,7 @@ def print_training(comparison: Comparison, *, remarks: bool = True) -> None:
         "the same steps"
     )
     typer.echo(
-        f"clear   at least {CLEAR_SHARE:.0%} agree, and the change is not 0; with so many "
+        f"clear   at least {CLEAR_SHARE:.0%} agree, and the change is not 0; among many "
         "quantities some may be so by chance"
     )
     if remarks:

@@ -64,7 +64,7 @@ def study_shard(
         study: The folder.
         number: Of the shard.
         name: Of the command that makes such studies.
-        fits: Whether arrays have the names and shapes that so many windows have in the study.
+        fits: Whether arrays have the names and shapes that this number of windows gives.
     """
     shard = study.shards.read(number)
     first = sum(study.manifest.corpus.shard_texts[:number])

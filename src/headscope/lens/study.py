@@ -34,7 +34,7 @@ HEADS = "heads/"
 _WHOLE = {"target": 0, "predicted": 0, "rank": 1}
 """The cells that are whole numbers, and the smallest of each."""
 _MOST_TOKENS = 1 << 24
-"""No vocabulary has so many."""
+"""No vocabulary is larger."""
 _AT_ONCE = 128
 """Positions whose scores over the vocabulary are held at once."""
 

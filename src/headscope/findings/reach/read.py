@@ -109,7 +109,7 @@ class _Shapes:
         }
 
     def fit(self, arrays: Arrays, windows: int) -> bool:
-        """Whether arrays of so many windows have known names, and the shapes of the study."""
+        """Whether arrays have known names, and the shapes that this number of windows gives."""
         return all(
             (shape := self._of(name)) is not None and values.shape == (windows, *shape)
             for name, values in arrays.items()
