@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,12 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_remains(tmp_path, monkeyp
         write_whole(path, b"new")
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("path", [".", "/", ""])
+def test_a_folder_is_no_file_to_write(path):
+    with pytest.raises(RunError, match="it is a folder; name a file"):
+        write_whole(Path(path), b"content")
 
 
 def test_a_pipe_is_not_replaced_by_a_file(tmp_path):

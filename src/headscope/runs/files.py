@@ -37,6 +37,8 @@ def write_whole(path: Path, content: bytes, *, within: Path | None = None) -> st
         within: The run folder that it belongs to, which must be there; None for a file that the
             user named, whatever it is.
     """
+    if not path.name:  # . or /
+        raise RunError(f"cannot write {path}: it is a folder; name a file")
     # A random name, opened only if it is new: nobody can have put a link in its place, and
     # processes on several machines, which may have the same process id, do not collide.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
