@@ -60,7 +60,7 @@ def lens_sums(run: Run) -> RunLens | None:
     refuse_unfinished(study, IN_RUN)
     assert study.manifest.study is not None
     if "outcome" not in study.manifest.study.settings:
-        return None  # parts of speech
+        return None  # probes of words or trees: no token is guessed
     return _read(study)
 
 
